@@ -12,6 +12,7 @@ from regard.results import TermUse
 from regard.text.clean import clean
 
 LARGEST = 2**25  # bytes of a file
+_SHOWN = 3  # translations of a term in a warning
 
 
 class Entry(NamedTuple):
@@ -145,6 +146,12 @@ def uses(found: Sequence[Occurrence], text: str) -> list[TermUse]:
         )
         for number, one in enumerate(found)
     ]
+
+
+def missing_terms(used: Sequence[TermUse]) -> list[str]:
+    """Return a warning for each term that a translation lacks."""
+    missing = [(one.source, "' or '".join(one.targets[:_SHOWN])) for one in used if one.target_place is None]
+    return [f"'{source}' is not translated as '{allowed}'" for source, allowed in missing]
 
 
 def _words(source: str) -> list[str]:

@@ -15,7 +15,7 @@ SentenceMatches = Sequence[Sequence[MemoryMatch]]
 
 
 class Recall(NamedTuple):
-    """SentenceMatches of a text: of all of it where the memory has that, else of its sentences in order."""
+    """Matches of a text as a whole if the memory has it, else of its sentences in order."""
 
     whole: bool
     matches: list[list[MemoryMatch]]

@@ -13,7 +13,7 @@ import hashlib
 import sqlite3
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from itertools import islice
@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.errors import ConfigError, DataError
-from regard.memory.reuse import Recall, recall
+from regard.memory.reuse import Recall, Searching, recall
 from regard.memory.similarity import EXACT, IN_CONTEXT, THRESHOLD, differences, percent_of, plain_text, segment_words
 from regard.results import MemoryMatch
 
@@ -35,6 +35,7 @@ _SECONDS = 30.0  # to wait for another process that writes
 _AT_ONCE = 200_000  # segments of one transaction
 _LOOSE = 2_000  # segments in small blocks, before these are joined
 _SCORED = 400  # candidates whose edit distance is computed, those that share most words
+_HOLES = 500  # values of one query
 _LONGEST = 10_000  # characters of a side
 _TABLES = """
 CREATE TABLE facts (name TEXT PRIMARY KEY, value);
@@ -187,15 +188,31 @@ class TranslationMemory:
         """Return the matches of a text as a whole, else of its sentences, at least 70 per cent."""
         return recall(self.search, text, sentences, before, THRESHOLD)
 
+    def exact_search(self, texts: Iterable[str]) -> Searching:
+        """Return a search for exact matches of these texts alone, which are read at once."""
+        with self._faults():
+            known = self._segments_of({*map(plain_text, texts)})
+
+        def search(text: str, *, before: str = "", threshold: int = EXACT, limit: int = 5) -> list[MemoryMatch]:
+            found = _in_context(known.get(plain_text(text), []), plain_text(before))
+            return sorted(found, key=lambda match: (-match.percent, -match.segment))[:limit]
+
+        return search
+
     def _exact(self, text: str, before: str) -> list[MemoryMatch]:
-        rows = self._rows(
-            "SELECT id, source, target, origin, author, created, before FROM segments WHERE mark = ?", (_mark(text),)
-        )
-        return [
-            MemoryMatch(IN_CONTEXT if before and row[6] == before else EXACT, *row[:6])
-            for row in rows
-            if row[1] == text
-        ]
+        return _in_context(self._segments_of({text}).get(text, []), before)
+
+    def _segments_of(self, texts: Collection[str]) -> dict[str, list[Any]]:
+        """Return the rows of segments by their source, which is one of these texts."""
+        found, marks = defaultdict[str, list[Any]](list), map(_mark, texts)
+        while some := [*islice(marks, _HOLES)]:
+            for row in self._rows(
+                "SELECT id, source, target, origin, author, created, before FROM segments"
+                f" WHERE mark IN ({','.join('?' * len(some))})",
+                some,
+            ):
+                found[row[1]].append(row)
+        return found
 
     def _similar(self, text: str, threshold: int) -> list[MemoryMatch]:
         if len(text) > _LONGEST:  # no segment is as long
@@ -277,7 +294,7 @@ class TranslationMemory:
         )
         known: dict[str, int] = {}
         names = iter(counts)
-        while some := [*islice(names, 500)]:
+        while some := [*islice(names, _HOLES)]:
             known |= self._rows(f"SELECT word, id FROM words WHERE word IN ({','.join('?' * len(some))})", some)
         return known
 
@@ -326,6 +343,11 @@ class TranslationMemory:
                 f"another process has been writing for {self.seconds:g} seconds" if busy else f"cannot be used: {error}"
             )
             raise DataError(self.path, problem) from error
+
+
+def _in_context(rows: Iterable[Any], before: str) -> list[MemoryMatch]:
+    """Return segments of the same text as matches; `before`: the text before it."""
+    return [MemoryMatch(IN_CONTEXT if before and row[6] == before else EXACT, *row[:6]) for row in rows]
 
 
 def _counts(postings: Mapping[tuple[str, int], Sequence[int]]) -> Counter[str]:

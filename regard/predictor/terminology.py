@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from regard.data.columns import TextColumn
 from regard.decoding import BeamSearch, Requirement, Requirements, Search
 from regard.decoding.phrases import Phrase, Term
-from regard.documents.glossary import Glossary, Occurrence, uses
+from regard.documents.glossary import Glossary, Occurrence, missing_terms, uses
 from regard.documents.sentences import sentences
 from regard.documents.text_spans import in_word, unspaced, word_spans
 from regard.errors import DataError
@@ -26,7 +26,6 @@ MOST_PIECES, MOST_OF_ALL = 100, 1000  # of a term; of a prefix, or of all terms 
 MOST_CELLS = 4_000_000  # of the arrays of a text's terms: 32 MB each
 KNOWN = 20_000  # terms whose pieces are kept
 _TRIED = 2  # translations with terms, times the beam's size: loops and others that are cut off are left out
-_SHOWN = 3  # allowed translations that a warning tells
 
 Predicted = Callable[[Sequence[int], Search | None], list[Prediction]]  # of some texts, with another search
 
@@ -198,11 +197,7 @@ def _reported(prediction: Any, free: Prediction, found: Sequence[Occurrence], mo
     used, cost = uses(found, prediction.text), max(sum(free.log_probs) - sum(prediction.log_probs), 0.0)
     if cost:
         cost /= max(len(word_spans(prediction.text)), 1)
-    warnings = [prediction.warning] if prediction.warning else []
-    for one in used:
-        if one.target_place is None:
-            allowed = "' or '".join(one.targets[:_SHOWN])
-            warnings.append(f"'{one.source}' is not translated as '{allowed}'")
+    warnings = [*filter(None, [prediction.warning]), *missing_terms(used)]
     if cost > most:
         warnings.append(f"terms fit badly: the model finds this much less likely; without them: '{free.text}'")
     report = TermReport(used, cost, free.text if free.text != prediction.text else "")

@@ -98,7 +98,7 @@ def plain_error(error: ApiError) -> tuple[int, dict[str, Any]]:
 
 
 def install(app: FastAPI) -> None:
-    """Return the handlers that give every error the same form."""
+    """Add the handlers that give every error the same form."""
     reasons: dict[type[Exception], Callable[[Any], ApiError]] = {
         ApiError: lambda error: error,
         ServingError: of_engine,

@@ -10,15 +10,15 @@ from typing import NamedTuple, TypeVar
 from regard.documents.sentences import sentences
 from regard.errors import ConfigError, DataError
 from regard.memory import Recall, TranslationMemory, TranslationUnit, recall
-from regard.memory.reuse import MAX_SEARCHED
+from regard.memory.reuse import MATCHES, MAX_SEARCHED
+from regard.memory.similarity import EXACT
 from regard.results import MemoryMatch
 from regard.serve.in_thread import ThreadSlots, in_thread
 from regard.serve.languages import inward, outward
 
-_MATCHES = 3  # of a text that are reported
 _TURN = 8  # texts searched before another request has its turn
 _SEARCH_SECONDS = 2.0  # time limit of the searches of a request; texts after it have no matches
-_FILE_SECONDS = 20.0  # the same, of a file
+FILE_SECONDS = 20.0  # the same, of a file
 _ADD_SECONDS = 10.0  # wait for another program that writes
 MOST_SEARCHED = 128  # sentences of a request that similar segments are searched for; exact matches have no limit
 _MOST_BYTES = 2**33  # of a file to which clients may add
@@ -43,20 +43,22 @@ class Sought(NamedTuple):
 class ServedMemory:
     """A memory of one pair of languages. If it cannot be read, a warning is logged and nothing is found.
 
-    Searches take turns on a connection of their own, so that they never wait for a segment that is added.
+    Look-ups of exact matches, searches for similar segments, and segments that are added take turns on a connection of
+    their own each, so that none waits for another kind.
     """
 
     def __init__(self, path: Path, threshold: int) -> None:
         """Open the file. Raises DataError for a missing file, or one of another kind."""
         self.path, self.threshold = path, threshold
-        self._reader: TranslationMemory | None = self._opened(None, _SEARCH_SECONDS)
+        self._exact, self._similar = _Reader(path), _Reader(path)
         self._writer: TranslationMemory | None = None
-        self._searches, self._adds = ThreadSlots(1), ThreadSlots(1)
+        self._adds = ThreadSlots(1)
         self._warned = -_LOG_SECONDS
-        self.languages = (inward(self._reader.languages[0]), inward(self._reader.languages[1]))
+        source, target = self._exact.opened().languages
+        self.languages = (inward(source), inward(target))
 
     async def search(
-        self, texts: Sequence[str], *, threshold: int | None = None, limit: int = _MATCHES
+        self, texts: Sequence[str], *, threshold: int | None = None, limit: int = MATCHES
     ) -> list[list[MemoryMatch]]:
         """Return the segments most like each text, best first; none after a time limit, and none on a fault.
 
@@ -67,23 +69,32 @@ class ServedMemory:
         """
         wanted = self.threshold if threshold is None else threshold
 
-        def searched(memory: TranslationMemory, text: str) -> list[MemoryMatch]:
-            known = len(text) <= MAX_SEARCHED and text.strip()
-            return memory.search(text, threshold=wanted, limit=limit) if known else []
+        def searched(memory: TranslationMemory, some: Sequence[str]) -> list[list[MemoryMatch]]:
+            known = [len(text) <= MAX_SEARCHED and text.strip() for text in some]
+            return [
+                memory.search(text, threshold=wanted, limit=limit) if is_known else []
+                for text, is_known in zip(some, known, strict=True)
+            ]
 
-        found = await self._in_turns(searched, texts, _SEARCH_SECONDS)
+        found = await self._in_turns(self._similar, searched, texts, _SEARCH_SECONDS)
         return [*found, *([] for _ in texts[len(found) :])]
 
-    async def recall(self, texts: Sequence[Sought], *, similar: bool = True) -> list[Recall]:
-        """Return the matches of texts, or none on a fault.
+    async def recall(
+        self, texts: Sequence[Sought], *, similar: bool = False, seconds: float = _SEARCH_SECONDS
+    ) -> list[Recall | None]:
+        """Return the matches of each text; None for those that could not be looked up, for a fault or a time limit.
 
-        Exact matches are looked up first, then segments similar to at most 128 sentences, each within a time limit.
+        Args:
+            texts: Texts and their sentences, whose exact matches are looked up.
+            similar: Then search for segments that are similar to at most 128 other sentences.
+            seconds: Time limit of the exact matches.
         """
-        seconds = _SEARCH_SECONDS if similar else _FILE_SECONDS
-        found = await self._in_turns(_exact, texts, seconds)
-        found += [Recall(whole=False, matches=[[] for _ in one.sentences]) for one in texts[len(found) :]]
-        if not similar or self._reader is None:
-            return found
+        found = await self._in_turns(self._exact, _exact, texts, seconds)
+        if similar and len(found) == len(texts):
+            await self._add_similar(found, texts)
+        return [*found, *(None for _ in texts[len(found) :])]
+
+    async def _add_similar(self, found: Sequence[Recall], texts: Sequence[Sought]) -> None:
         rest = [
             (one.matches, place, sentence)
             for one, text in zip(found, texts, strict=True)
@@ -93,24 +104,26 @@ class ServedMemory:
         others = await self.search([sentence for _, _, sentence in rest])
         for (matches, place, _), more in zip(rest, others, strict=True):
             matches[place] = more
-        return found
 
     async def _in_turns(
-        self, searched: Callable[[TranslationMemory, _X], _T], items: Sequence[_X], seconds: float
+        self,
+        reader: "_Reader",
+        searched: Callable[[TranslationMemory, Sequence[_X]], list[_T]],
+        items: Sequence[_X],
+        seconds: float,
     ) -> list[_T]:
         """Return what is found for each item, in turn with other requests; fewer after a time limit or a fault."""
 
         def some(few: Sequence[_X]) -> list[_T]:
-            memory = self._reader = self._opened(self._reader, _SEARCH_SECONDS)
-            return [searched(memory, one) for one in few]
+            return searched(reader.opened(), few)
 
         found = list[_T]()
         try:
             async with asyncio.timeout(seconds):
                 for first in range(0, len(items), _TURN):
-                    found += await self._searches.work(some, items[first : first + _TURN])
+                    found += await reader.slot.work(some, items[first : first + _TURN])
         except DataError as error:
-            self._reader = None  # the next search opens the file again
+            reader.memory = None  # the next search opens the file again
             self._warn(str(error))
         except TimeoutError:
             self._warn(f"no answer within {seconds:g} seconds")
@@ -124,7 +137,7 @@ class ServedMemory:
             return False
 
         def added() -> None:
-            self._writer = self._opened(self._writer, _ADD_SECONDS)
+            self._writer = _opened(self.path, self._writer, _ADD_SECONDS)
             self._writer.add(units, newest=True)
 
         try:
@@ -135,15 +148,35 @@ class ServedMemory:
             return False
         return True
 
-    def _opened(self, known: TranslationMemory | None, seconds: float) -> TranslationMemory:
-        """Return an open memory; a new one if the file was replaced."""
-        return TranslationMemory(self.path, seconds=seconds) if known is None or known.replaced else known
+    def close(self) -> None:
+        """Close the file."""
+        for memory in (self._exact.memory, self._similar.memory, self._writer):
+            if memory is not None:
+                memory.close()
 
     def _warn(self, problem: str) -> None:
         now = time.monotonic()
         if now - self._warned >= _LOG_SECONDS:
             self._warned = now
             _LOG.warning("memory: %s", problem)
+
+
+class _Reader:
+    """A connection that reads a file, for one search at a time."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.slot = path, ThreadSlots(1)
+        self.memory: TranslationMemory | None = None
+
+    def opened(self) -> TranslationMemory:
+        """Return the open memory."""
+        self.memory = _opened(self.path, self.memory, _SEARCH_SECONDS)
+        return self.memory
+
+
+def _opened(path: Path, known: TranslationMemory | None, seconds: float) -> TranslationMemory:
+    """Return an open memory; a new one if the file was replaced."""
+    return TranslationMemory(path, seconds=seconds) if known is None or known.replaced else known
 
 
 class Memories:
@@ -172,13 +205,19 @@ class Memories:
         """Return the memory of a pair of languages, in any spelling; None where there is none."""
         return self._pairs.get((inward(source), inward(target)))
 
+    def close(self) -> None:
+        """Close the files."""
+        for memory in self._pairs.values():
+            memory.close()
+
     def to_add(self, source: str, target: str) -> ServedMemory | None:
         """Return the memory of a pair of languages that clients may add to; None where there is none."""
         return self.of(source, target) if self.writable else None
 
 
-def _exact(memory: TranslationMemory, text: Sought) -> Recall:
-    return recall(memory.search, *text, 100)
+def _exact(memory: TranslationMemory, texts: Sequence[Sought]) -> list[Recall]:
+    search = memory.exact_search(text for one in texts for text in (one.text, *one.sentences))
+    return [recall(search, *one, EXACT) for one in texts]
 
 
 async def confirm(

@@ -110,20 +110,24 @@ class Service:
         """Read the keys again, and load each changed run beside its engine; return the faults by name, "" for none.
 
         Requests go to the new engine as soon as it is ready; the old one ends after its last answer. A failure to
-        read or load is logged, and the old state stays. Concurrent calls take turns.
+        read or load is logged, and the old state stays; those of keys and log are named by their options. Concurrent
+        calls take turns.
         """
+        faults = dict[str, str]()
         async with self._reloading:
             if self.access_log is not None:
                 try:
                     self.access_log.reopen()
                 except RegardError as error:
                     _LOG.error("reload: the access log stays in its old file: %s", error)
+                    faults["--access-log"] = str(error)
             await self.started()
             try:
                 self.settings.keys.reread()
             except (RegardError, OSError, UnicodeError) as error:
                 _LOG.error("reload: the keys stay unchanged: %s", error)
-            return await self._reload_changed([*self._served])
+                faults["--api-keys"] = str(error)
+            return faults | await self._reload_changed([*self._served])
 
     async def _reload_changed(self, names: Sequence[str]) -> dict[str, str]:
         """Load the changed ones of these engines; return the faults by name. The caller holds the lock."""
@@ -141,13 +145,20 @@ class Service:
         while True:
             await asyncio.sleep(FOLLOW_SECONDS)
             for name in [*self._served]:
-                folder = await asyncio.to_thread(self.engines[name].other_version)
-                if folder is None:
-                    tried.pop(name, None)
-                elif tried.get(name) != folder:
-                    tried[name] = folder
-                    async with self._reloading:
-                        await self._reload_changed([name])
+                try:
+                    await self._follow_one(name, tried)
+                except Exception:  # a bug must not end the following of all runs
+                    _LOG.exception("reload: %s: another version could not be loaded", name)
+
+    async def _follow_one(self, name: str, tried: dict[str, Path]) -> None:
+        """Reload a run if another version of it is in use, which is noted in `tried`."""
+        folder = await asyncio.to_thread(self.engines[name].other_version)
+        if folder is None:
+            tried.pop(name, None)
+        elif tried.get(name) != folder:
+            tried[name] = folder
+            async with self._reloading:
+                await self._reload_changed([name])
 
     async def stop(self) -> None:
         """End everything that was started."""
@@ -161,6 +172,7 @@ class Service:
             await asyncio.wait([self._starting])
         await self.engines.stop()
         self.downloads.close()
+        await asyncio.to_thread(self.memories.close)
         if self.access_log is not None:
             self.access_log.close()
 

@@ -3,27 +3,28 @@
 import asyncio
 import math
 import random
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from dataclasses import replace as changed
+from functools import cache
 from typing import Any, Literal, NamedTuple
 
 from msgspec.structs import replace
 
 from regard.documents.document import Document
 from regard.documents.files import file_document, text_document
-from regard.documents.glossary import Glossary
+from regard.documents.glossary import Glossary, missing_terms, uses
 from regard.documents.plain_text import undivided
 from regard.documents.unknown_words import copy_unknown_words
 from regard.memory import Recall, join_answers, places_left
 from regard.memory.reuse import SentenceMatches
-from regard.results import MemoryMatch, Prediction
+from regard.results import MemoryMatch, Prediction, TermReport
 from regard.serve.catalogue import Catalogue, ServedModel
 from regard.serve.engine import Busy, Explain, Pair, Predict, ServingError
 from regard.serve.errors import ApiError, bad
 from regard.serve.in_thread import in_thread
 from regard.serve.languages import AUTO, ENGLISH, inward, name_of, outward
-from regard.serve.memories import Sought
+from regard.serve.memories import FILE_SECONDS, ServedMemory, Sought
 from regard.serve.service import Service
 from regard.serve.telemetry import Asked
 from regard.text.windows import with_windows
@@ -35,6 +36,8 @@ _PATIENCE = 10  # time limit of a file, in multiples of a text's
 SURE = 70.0  # per cent of confidence to detect a language without a translator
 UNLIKELY = 2.0  # per cent of all served languages together; below it, the text is in another
 MOST_WARNINGS = 20  # reported for a file or a text
+_UNSEARCHED = "the translation memory could not be searched: confirmed translations may be missing"
+_UNEXPLAINED = "the stored translation could not be aligned with the text: check its formatting"
 OUTSIDE = 1 / 3  # weight of the target language: its speaker rarely writes in it
 
 Kind = Literal["text", "html", "xml"]
@@ -53,11 +56,12 @@ class TranslationRequest(NamedTuple):
     untouched: Collection[str] = ()  # names of elements of HTML or XML that are kept
     context: str = ""  # text before each text, for models that read several sentences together
     memory: bool = True  # exact matches of the translation memory are the answers
+    similar: bool = False  # similar segments are reported, too
 
     @property
     def size(self) -> int:
         """Number of characters."""
-        return sum(map(len, self.texts))
+        return len(self.context) + sum(map(len, self.texts))
 
 
 class Detected(NamedTuple):
@@ -88,6 +92,7 @@ class Translated:
     prefix: str = ""  # of the translation
     context: Sequence[str] = ()  # sentences before it
     recall: Recall | None = None  # matches of a translation memory
+    unsearched: bool = False  # the memory could not be searched
     alternatives: list[str] = field(default_factory=list)
     sentences: list[Sentence] = field(default_factory=list)
 
@@ -134,26 +139,26 @@ async def taken_apart(service: Service, question: TranslationRequest, asked: Ask
     """
     found = await in_thread(question.size, _prepare_all, service, question)
     if question.memory and not question.prefixes:
-        await _recall(service, found, plain=question.kind == "text")
+        await _recall(service, found, question)
     asked.count(question.texts, *(one.model for one in found if one.model is not None))
     return found
 
 
-async def _recall(service: Service, found: Sequence[Translated], *, plain: bool) -> None:
+async def _recall(service: Service, found: Sequence[Translated], question: TranslationRequest) -> None:
     """Fill in the matches of a memory; a plain text that it has as a whole becomes one sentence."""
     for pair in dict.fromkeys((one.source, one.target) for one in found if one.document is not None):
         if (memory := service.memories.of(*pair)) is None:
             continue
         some = [(one, one.document) for one in found if one.document and (one.source, one.target) == pair]
-        recalls = await memory.recall(
-            [
-                Sought(one.text if plain else "", document.originals, one.context[-1] if one.context else "")
-                for one, document in some
-            ]
-        )
+        plain = question.kind == "text"
+        sought = [
+            Sought(one.text if plain else "", document.originals, one.context[-1] if one.context else "")
+            for one, document in some
+        ]
+        recalls = await memory.recall(sought, similar=question.similar)
         for (one, _), matches in zip(some, recalls, strict=True):
-            one.recall = matches
-            one.document = undivided(one.text) if matches.whole else one.document
+            one.recall, one.unsearched = matches, matches is None
+            one.document = undivided(one.text) if matches is not None and matches.whole else one.document
 
 
 def sentences_of(found: Sequence[Translated]) -> list[str]:
@@ -207,26 +212,50 @@ async def translate_file(
     terms = await service.glossaries.lines_within(glossary, found.texts)
     question = Predict((), explain=found.explain, glossary=terms)
     known = service.memories.of(source, target) if memory else None
-    matches: SentenceMatches = [[] for _ in found.texts]
-    if known is not None:
-        texts = found.originals
-        parts = [
-            Sought("", texts[first : first + _PART], texts[first - 1] if first else "")
-            for first in range(0, len(texts), _PART)
-        ]
-        matches = [one for part in await known.recall(parts, similar=False) for one in part.matches]
+    matches, unsearched = await _file_matches(known, found.originals)
     lines, left = _lines(model, found.texts), places_left(matches)
     until = asyncio.get_running_loop().time() + _PATIENCE * service.settings.request_timeout
     answers = await _asked(model, question.of(lines[place] for place in left), until)
     predictions = join_answers(found.texts, matches, answers)
+    predictions = await in_thread(sum(map(len, found.texts)), _with_terms, predictions, terms)
     if found.explain:
-        predictions = await _explained(model, predictions, range(len(predictions)), until)
+        predictions = await _explained(model, predictions, found.marked, until)
     predictions = await service.files.work(found.checked, predictions)
     written = await service.files.work(found.rebuild, predictions, (source, outward(target)))
     unaligned = [_unaligned(model)] if found.explain and not model.explains else []
-    warnings = [*unaligned, *_warnings(predictions)]
+    warnings = [*unsearched, *unaligned, *_warnings(predictions)]
     reused = {"sentences": len(lines), "reused": len(lines) - len(left)}
     return TranslatedFile(written, _term_counts(predictions), warnings, None if known is None else reused)
+
+
+async def _file_matches(memory: ServedMemory | None, texts: Sequence[str]) -> tuple[SentenceMatches, list[str]]:
+    """Return the exact matches of each sentence of a file, and a warning if some could not be looked up."""
+    if memory is None:
+        return [[] for _ in texts], []
+    parts = [
+        Sought("", texts[first : first + _PART], texts[first - 1] if first else "")
+        for first in range(0, len(texts), _PART)
+    ]
+    recalls = await memory.recall(parts, seconds=FILE_SECONDS)
+    found: list[SentenceMatches] = [
+        one.matches if one is not None else [[] for _ in part.sentences]
+        for part, one in zip(parts, recalls, strict=True)
+    ]
+    return [one for part in found for one in part], [_UNSEARCHED] if None in recalls else []
+
+
+def _with_terms(predictions: Sequence[Prediction], lines: Sequence[str]) -> list[Prediction]:
+    """Return the predictions, each stored translation with its use of a glossary, and a warning of missing terms."""
+    glossary = Glossary.of_lines(lines)
+
+    def checked(one: Any) -> Prediction:
+        found = glossary.found(one.source) if one.reused else []
+        if not found:
+            return one
+        used = uses(found, one.text)
+        return changed(one, terms=TermReport(used)).warned("; ".join(missing_terms(used)))
+
+    return [*map(checked, predictions)] if lines else [*predictions]
 
 
 def _term_counts(predictions: Sequence[Prediction]) -> list[dict[str, Any]]:
@@ -282,9 +311,14 @@ def _prepare_all(service: Service, question: TranslationRequest) -> list[Transla
     found = []
     prefixes = question.prefixes or [""] * len(question.texts)
     sample = random.random()
+
+    @cache
+    def context(language: str) -> list[str]:
+        return text_document(question.context, language=language).texts
+
     for number, (text, prefix) in enumerate(zip(question.texts, prefixes, strict=True), 1):
         try:
-            found.append(changed(_prepare(service, question, text, sample), prefix=prefix))
+            found.append(changed(_prepare(service, question, text, sample, context), prefix=prefix))
         except ApiError as error:
             if len(question.texts) == 1:
                 raise
@@ -292,7 +326,9 @@ def _prepare_all(service: Service, question: TranslationRequest) -> list[Transla
     return found
 
 
-def _prepare(service: Service, question: TranslationRequest, text: str, sample: float) -> Translated:
+def _prepare(
+    service: Service, question: TranslationRequest, text: str, sample: float, context: Callable[[str], Sequence[str]]
+) -> Translated:
     source, detected = question.source, None
     if source == AUTO:
         detected = _choose(service, question.target, text)
@@ -304,8 +340,8 @@ def _prepare(service: Service, question: TranslationRequest, text: str, sample: 
         return Translated(source, question.target, detected, None, text)
     document = text_document(text, question.kind, language=source, untouched=question.untouched)
     found = copy_unknown_words(document, model.alphabet)
-    context = text_document(question.context, language=source).texts if model.read_together > 1 else ()
-    return Translated(source, question.target, detected, model, text, found, context=context)
+    before = context(source) if model.read_together > 1 else ()
+    return Translated(source, question.target, detected, model, text, found, context=before)
 
 
 def _choose(service: Service, target: str, text: str) -> Detected:
@@ -336,14 +372,20 @@ async def _answer(some: list[Translated], wanted: Predict, seconds: float) -> No
     matches = [found for one in some for found in one.matches]
     left = places_left(matches)
     for prefix in dict.fromkeys(prefixes[place] for place in left):  # usually none: each prefix is a question
-        places = [place for place in left if prefixes[place] == prefix]
-        asked = tuple(texts[place] for place in places)
+        here = [place for place in left if prefixes[place] == prefix]
+        asked = tuple(texts[place] for place in here)
         answers = await _asked(model, replace(wanted, texts=asked, explain=explain, prefix=prefix), until)
-        predictions |= zip(places, answers, strict=True)
+        predictions |= zip(here, answers, strict=True)
     ordered = join_answers(sentences_of(some), matches, [predictions[place] for place in left])
+    ordered = await in_thread(sum(map(len, texts)), _with_terms, ordered, wanted.glossary)
     marked = [bool(passage.nodes) for each in documents for passage in each.passages]
-    places = [place for place in range(len(texts)) if wanted.explain or marked[place]]
-    ordered = await _explained(model, ordered, places, until, maps=wanted.maps)
+    aligned = [place for place in range(len(texts)) if wanted.explain or marked[place]]
+    ordered = await _explained(model, ordered, aligned, until, maps=wanted.maps)
+    first = 0
+    for one, document in zip(some, documents, strict=True):
+        if one.unsearched:
+            ordered[first] = ordered[first].warned(_UNSEARCHED)
+        first += len(document.texts)
     await in_thread(sum(map(len, texts)) * wanted.n_best, _fill, some, ordered, wanted.n_best)
 
 
@@ -358,14 +400,20 @@ async def _explained(
 ) -> list[Prediction]:
     """Return the predictions with the model's attention to stored translations in some places, where it has any."""
     reused = [place for place in places if predictions[place].reused] if model.explains else []
-    pairs = tuple(Pair(predictions[place].source, predictions[place].text) for place in reused)
-    try:
-        told = [one.explanation for one in await _asked(model, Explain(pairs), until)]
-    except ServingError:  # too long to explain, or too much: the translation needs none
-        return predictions
-    explanations = [one if one is None or maps else changed(one, maps=[]) for one in told]
-    found = dict(zip(reused, explanations, strict=True))
-    return [changed(one, explanation=found.get(place, one.explanation)) for place, one in enumerate(predictions)]
+    found = [*predictions]
+    for first in range(0, len(reused), _PART):
+        part = reused[first : first + _PART]
+        pairs = tuple(Pair(found[place].source, found[place].text) for place in part)
+        try:
+            answers = await _asked(model, Explain(pairs), until)
+        except ServingError:  # too long to explain, or too much: the translation needs none
+            for place in part:
+                found[place] = found[place].warned(_UNEXPLAINED)
+            continue
+        for place, answer in zip(part, answers, strict=True):
+            told = answer.explanation
+            found[place] = changed(found[place], explanation=told if told is None or maps else changed(told, maps=[]))
+    return found
 
 
 def _lines(model: ServedModel, sentences: Sequence[str], context: Sequence[str] = ()) -> tuple[str, ...]:

@@ -113,6 +113,27 @@ def test_another_version_of_a_run_is_loaded_by_itself(monkeypatch):
     assert sorted(tried) == [("de-en", "failed"), ("en-de", "loaded")]
 
 
+def test_a_bug_does_not_end_the_following_of_versions(monkeypatch):
+    monkeypatch.setattr(service_module, "FOLLOW_SECONDS", 0.001)
+    [old] = pairs("en-de")
+    old.version, old.next, faults = Path("taught"), KnownEngine("en", "de"), [RuntimeError("a bug")]
+    monkeypatch.setattr(old, "other_version", lambda: _raised(faults.pop()) if faults else old.version)
+
+    async def case():
+        service = made([old])
+        service.start()
+        async with asyncio.timeout(30):
+            while not old.stopped:
+                await asyncio.sleep(0.001)
+        await service.stop()
+
+    asyncio.run(case())
+
+
+def _raised(error):
+    raise error
+
+
 def test_an_administrator_reloads_by_a_request(tmp_path):
     file = tmp_path / "keys"
     file.write_text("reader\nchief\tann\tadmin\n", encoding="utf-8")
@@ -121,8 +142,11 @@ def test_an_administrator_reloads_by_a_request(tmp_path):
     with served([old, other], Settings(keys=Keys(file=file))) as client:
         refused = client.post("/v1/reload", headers={"Authorization": "Bearer reader"})
         done = client.post("/v1/reload", headers={"Authorization": "Bearer chief"})
+        file.write_text("", encoding="utf-8")
+        kept = client.post("/v1/reload", headers={"Authorization": "Bearer chief"}).json()
     assert (refused.status_code, "right admin" in refused.json()["error"]) == (403, True)
     assert done.json() == {"loaded": ["en-de"], "failed": {"de-en": "runs/en-de: is damaged"}}
+    assert "there is no key" in kept["failed"]["--api-keys"]
     with served(pairs("en-de")) as client:
         assert client.post("/v1/reload").status_code == 403  # without keys nobody has that right
 

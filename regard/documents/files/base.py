@@ -49,6 +49,7 @@ class FileDocument:
     explain: bool  # whether alignments help to place placeholders and formatting
     rebuild: Rebuild
     checked: Callable[[Sequence[Prediction]], list[Prediction]]  # with warnings on numerals, as Document.checked
+    marked: Sequence[int]  # places of sentences with markup, which attention helps to place
     labels: frozenset[LanguagePair] = frozenset()  # languages that the file itself names
 
     def check_languages(self, languages: LanguagePair) -> None:
@@ -88,7 +89,8 @@ def join_documents(
 
     originals = [text for document in documents for text in document.originals]
     explain = any(document.explain for document in documents)
-    return FileDocument(texts, originals, explain, complete, checked, frozenset(labels))
+    marked = [place for place, one in enumerate(p for each in documents for p in each.passages) if one.nodes]
+    return FileDocument(texts, originals, explain, complete, checked, marked, frozenset(labels))
 
 
 def rebuild_each(

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from regard.documents.document import Document
-from regard.documents.files.base import FileDocument, decode_text, encode_text, file_budget
+from regard.documents.files.base import FileDocument, decode_text, encode_text, file_budget, join_documents
 from regard.documents.html_page import html_document
 from regard.documents.plain_text import plain_document
 from regard.results import Prediction
@@ -31,4 +31,4 @@ def _file(document: Document, encoding: str, declaration: re.Pattern[str]) -> Fi
     def rebuild(predictions: Sequence[Prediction], pair: tuple[str, str] | None = None) -> bytes:
         return encode_text(document.rebuild(predictions, pair), encoding, declaration, "xmlcharrefreplace")
 
-    return FileDocument(document.texts, document.originals, document.explain, rebuild, document.checked)
+    return join_documents([document], rebuild)

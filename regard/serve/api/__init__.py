@@ -18,7 +18,6 @@ from regard.serve.api.libretranslate import (
     FileAnswer,
     FileQuestion,
     LibreAnswer,
-    SuggestAnswer,
     SuggestQuestion,
     TextQuestion,
 )
@@ -58,9 +57,23 @@ ENDPOINTS = {
         translate_whole_file, FileQuestion, FileAnswer, MULTIPART, tag=LIBRE, response_model_exclude_unset=True
     ),
     "/download_file/{name}": Endpoint(download_file, LIBRE, None, DOWNLOAD),
-    "/suggest": asking(keep_suggestion, SuggestQuestion, SuggestAnswer, tag=LIBRE, needs_model=False, name="suggest"),
+    "/suggest": asking(
+        keep_suggestion,
+        SuggestQuestion,
+        models.CorrectionAnswer,
+        tag=LIBRE,
+        needs_model=False,
+        name="suggest",
+        response_model_exclude_unset=True,
+    ),
     "/v1/corrections": asking(
-        keep_correction, models.CorrectionQuestion, models.CorrectionAnswer, JSON, tag=REGARD, needs_model=False
+        keep_correction,
+        models.CorrectionQuestion,
+        models.CorrectionAnswer,
+        JSON,
+        tag=REGARD,
+        needs_model=False,
+        response_model_exclude_unset=True,
     ),
     "/v1/corrections/file": Endpoint(
         all_corrections, REGARD, None, {"response_class": Response, "responses": refusals(400, 403, 429, 503)}

@@ -10,7 +10,8 @@ from regard.serve.errors import ApiError, bad, later
 from regard.serve.security import DEFAULT_RIGHTS, TRANSLATE
 from regard.serve.service import Service
 
-SCHEMES = ("bearer", "deepl-auth-key")  # of the Authorization header
+DEEPL_SCHEME = "deepl-auth-key"
+SCHEMES = ("bearer", DEEPL_SCHEME)  # of the Authorization header
 KEY_FIELDS = ("api_key", "auth_key", "key")  # of LibreTranslate, DeepL and Apertium
 
 

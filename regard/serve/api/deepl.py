@@ -11,7 +11,7 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, BeforeValidator, Field
 from starlette.datastructures import Headers
 
-from regard.serve.api.access import admitted
+from regard.serve.api.access import DEEPL_SCHEME, admitted
 from regard.serve.api.checking import check_served, check_sizes
 from regard.serve.api.deepl_glossaries import MESSAGE, DeepLFields, terms_of
 from regard.serve.api.endpoint import USUAL, Endpoint, asking, queried, refusals
@@ -29,7 +29,6 @@ IGNORED = {
     "custom_instructions": ("",),
     "translation_memory_id": ("",),
 }
-DEEPL_SCHEME = "deepl-auth-key "
 LISTS = ("text", "ignore_tags")
 
 
@@ -106,9 +105,9 @@ async def deepl_languages(service: Service, request: Request) -> list[dict[str, 
         raise bad("Value for 'type' not supported.")
     codes = sorted({pair[kind == "target"] for pair in service.catalogue.pairs})
     if kind == "source":
-        return [{"language": deepl_code(code), "name": name_of(code)} for code in codes]
-    names = [(name, code) for code in codes for name in VARIANTS.get(code, (outward(code).upper(),))]
-    return [{"language": name, "name": name_of(name), "supports_formality": False} for name, _ in names]
+        return [{"language": name, "name": name_of(name.lower())} for name in dict.fromkeys(map(deepl_code, codes))]
+    names = dict.fromkeys(name for code in codes for name in VARIANTS.get(code, (outward(code).upper(),)))
+    return [{"language": name, "name": name_of(name), "supports_formality": False} for name in names]
 
 
 async def deepl_usage(service: Service, request: Request) -> dict[str, int]:
@@ -159,7 +158,7 @@ def deepl_path(method: str, path: str, headers: Headers) -> str | None:
     """Return the path of DeepL's endpoint for a request; None for a request of another API."""
     if path.startswith(("/v2/", "/v3/")):
         return path
-    return f"/v2{path}" if headers.get("authorization", "").lower().startswith(DEEPL_SCHEME) else None
+    return f"/v2{path}" if headers.get("authorization", "").lower().startswith(f"{DEEPL_SCHEME} ") else None
 
 
 _REFUSED = refusals(*USUAL, 404, error=MESSAGE)

@@ -50,11 +50,8 @@ class GlossaryQuestion(TermsQuestion):
 async def glossary_pairs(service: Service, request: Request) -> dict[str, Any]:
     """Return the pairs of languages that a glossary may have: those that are translated."""
     await admitted(service, request)
-    pairs = [
-        {"source_lang": glossary_code(source), "target_lang": glossary_code(target)}
-        for source, target in service.catalogue.pairs
-    ]
-    return {"supported_languages": pairs}
+    pairs = dict.fromkeys((glossary_code(source), glossary_code(target)) for source, target in service.catalogue.pairs)
+    return {"supported_languages": [{"source_lang": source, "target_lang": target} for source, target in pairs]}
 
 
 async def create_glossary(service: Service, request: Request) -> Response:

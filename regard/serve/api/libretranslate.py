@@ -131,12 +131,6 @@ class ReusedCount(BaseModel):
     reused: int
 
 
-class SuggestAnswer(BaseModel):
-    """Return True if the suggestion is stored."""
-
-    success: bool
-
-
 class TermCount(BaseModel):
     """A term of a glossary that occurs in a file."""
 

@@ -189,6 +189,7 @@ class CorrectionAnswer(BaseModel):
     """The correction is stored."""
 
     success: bool
+    warnings: list[str] | None = None  # where the translation memory could not be written
 
 
 class TranslateAnswer(BaseModel):

@@ -9,10 +9,10 @@ from regard.serve.service import Service
 
 
 class ReloadAnswer(BaseModel):
-    """The changed runs by name. Where one failed, its old model stays."""
+    """The changed runs by name. Where one failed, its old model stays, as do old keys and an old log."""
 
     loaded: list[str] = Field(description="models that answer from now on")
-    failed: dict[str, str] = Field(description="reasons by model")
+    failed: dict[str, str] = Field(description="reasons by model, or by option: --api-keys, --access-log")
 
 
 async def reload_runs(service: Service, request: Request) -> ReloadAnswer:

@@ -4,7 +4,7 @@ import json
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
 from fastapi import Request
@@ -16,6 +16,8 @@ from regard.serve.in_thread import in_thread
 MAX_FIELDS = 100
 INVALID = "Invalid JSON format"
 QUICK = 32  # speed of parsing, in multiples of the speed of translation
+_T = TypeVar("_T")
+_Parsed = TypeVar("_Parsed", dict[str, Any], list[Any])
 JSON, FORM, MULTIPART = "application/json", "application/x-www-form-urlencoded", "multipart/form-data"
 
 
@@ -37,22 +39,20 @@ async def read_fields(request: Request, lists: Collection[str] = ()) -> Mapping[
         return await read_values(request)
     query = _pairs(request.scope["query_string"], lists)
     if kind == MULTIPART:
-        return await _multipart(request, query)
+        return await _multipart(request, query, lists)
     body = await request.body() if kind == FORM else b""
     form = await in_thread(len(body) // QUICK, _pairs, body, lists)
     return _whole({**form, **query})
 
 
-async def _multipart(request: Request, query: dict[str, Any]) -> Mapping[str, Any]:
-    """Return texts and files; the body is in memory and within its limit."""
+async def _multipart(request: Request, query: dict[str, Any], lists: Collection[str]) -> Mapping[str, Any]:
+    """Return texts and files, and all values of those in `lists`; the body is in memory and within its limit."""
     values: dict[str, Any] = {}
     try:
         async with request.form(max_files=1, max_fields=MAX_FIELDS, max_part_size=1 << 30) as form:
             for name, value in reversed(form.multi_items()):  # the first value is kept
-                if isinstance(value, UploadFile):
-                    values[name] = File(value.filename or "", await value.read())
-                else:
-                    values[name] = value
+                one = File(value.filename or "", await value.read()) if isinstance(value, UploadFile) else value
+                values[name] = [one, *values.get(name, ())] if name in lists else one
     except ValueError as error:  # some encodings fail in ways of their own
         raise bad("Invalid request: the form is not in its declared encoding") from error
     return _whole({**values, **query})
@@ -65,13 +65,18 @@ async def read_values(request: Request) -> dict[str, Any]:
 
 
 async def read_json_list(request: Request) -> dict[str, Any]:
-    """Return the objects of a JSON list as `units`. Raises ApiError as `read_json` does."""
+    """Return a JSON list as `units`. Raises ApiError as `read_json` does."""
     body = await request.body()
-    return await in_thread(len(body) // QUICK, read_json, b'{"units":' + body + b"}")
+    return await in_thread(len(body) // QUICK, lambda: {"units": _parsed(body, list)})
 
 
 def read_json(body: bytes) -> dict[str, Any]:
-    """Return a JSON object. Raises ApiError for anything ambiguous or dangerous.
+    """Return a JSON object. Raises ApiError for anything ambiguous or dangerous."""
+    return _parsed(body, dict)
+
+
+def _parsed(body: bytes, kind: type[_Parsed]) -> _Parsed:
+    """Return a JSON value of a kind. Raises ApiError for anything ambiguous or dangerous.
 
     That is: any other value, NaN, numbers of thousands of digits, duplicate names, deep nesting, and lone
     surrogates.
@@ -80,9 +85,9 @@ def read_json(body: bytes) -> dict[str, Any]:
         value = json.loads(
             body.decode("utf-8-sig"), parse_constant=_finite, parse_float=_finite, object_pairs_hook=_once
         )
-        if not isinstance(value, dict):
+        if not isinstance(value, kind):
             raise ValueError
-        return dict(_whole(value))
+        return _whole(value)
     except (ValueError, RecursionError) as error:  # UnicodeDecodeError and JSONDecodeError are ValueErrors
         raise bad(INVALID) from error
 
@@ -111,7 +116,7 @@ def _pairs(encoded: bytes, lists: Collection[str]) -> dict[str, Any]:
     return {**dict(reversed(pairs)), **listed}
 
 
-def _whole(values: Mapping[str, Any]) -> Mapping[str, Any]:
+def _whole(values: _T) -> _T:
     """Raise ApiError for a text with a lone surrogate, which no encoding can write."""
     try:
         json.dumps(values, ensure_ascii=False, default=lambda file: None).encode("utf-8")

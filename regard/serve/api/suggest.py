@@ -1,5 +1,6 @@
-"""POST /suggest and /v1/corrections: store better translations line by line; GET /v1/corrections returns them."""
+"""POST /suggest and /v1/corrections: store better translations line by line; GET /v1/corrections/file returns them."""
 
+import asyncio
 import fcntl
 import json
 import os
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from fastapi import Request
-from fastapi.responses import FileResponse, Response
+from fastapi.responses import Response
 
 from regard.errors import ConfigError
 from regard.serve.api import models
@@ -39,13 +40,12 @@ class KeptCorrection(NamedTuple):
     details: Mapping[str, str] = {}  # further fields of its line
 
 
-async def keep_suggestion(service: Service, request: Request) -> dict[str, bool]:
+async def keep_suggestion(service: Service, request: Request) -> models.CorrectionAnswer:
     """Store a better translation."""
     values = await admitted(service, request, right=SUGGEST)
     _check_enabled(service)
     question = SuggestQuestion.of(values)
-    await _store(service, request, KeptCorrection(question.q, question.s, question.source, question.target))
-    return {"success": True}
+    return await _store(service, request, KeptCorrection(question.q, question.s, question.source, question.target))
 
 
 async def keep_correction(service: Service, request: Request) -> models.CorrectionAnswer:
@@ -60,8 +60,8 @@ async def keep_correction(service: Service, request: Request) -> models.Correcti
     if question.model:
         details.setdefault("version", model_of_name(service, question.model).version)
     texts = question.source_text, question.target_text
-    await _store(service, request, KeptCorrection(*texts, inward(question.source), inward(question.target), details))
-    return models.CorrectionAnswer(success=True)
+    pair = inward(question.source), inward(question.target)
+    return await _store(service, request, KeptCorrection(*texts, *pair, details))
 
 
 async def all_corrections(service: Service, request: Request) -> Response:
@@ -70,7 +70,17 @@ async def all_corrections(service: Service, request: Request) -> Response:
     place = service.settings.suggestions
     if place is None:
         raise ApiError(403, "Suggestions are disabled on this server.")
-    return FileResponse(place, media_type="application/jsonl")
+    return Response(await asyncio.to_thread(_lines, place), media_type="application/jsonl")
+
+
+def _lines(place: Path) -> bytes:
+    """Return the file as no process writes to it; a file that was moved away is an empty one."""
+    try:
+        with place.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH)
+            return file.read()
+    except FileNotFoundError:
+        return b""
 
 
 def _check_enabled(service: Service) -> None:
@@ -78,13 +88,14 @@ def _check_enabled(service: Service) -> None:
         raise ApiError(403, "Suggestions are disabled on this server.")
 
 
-async def _store(service: Service, request: Request, given: KeptCorrection) -> None:
-    """Append a correction to the file, and add it to the memory of its languages.
+async def _store(service: Service, request: Request, given: KeptCorrection) -> models.CorrectionAnswer:
+    """Append a correction to the file and add it to the memory of its languages, where there are such.
 
-    Raises ApiError for texts over a limit, languages that are not served or taken, and a full file.
+    Raises ApiError for texts over a limit, for languages that are not served or have neither, and for a full file.
     """
     place, pair = service.settings.suggestions, (given.source, given.target)
-    if place is None and service.memories.to_add(*pair) is None:
+    memory = service.memories.to_add(*pair)
+    if place is None and memory is None:
         raise ApiError(403, "Suggestions of these languages are disabled on this server.")
     check_libretranslate_sizes([given.q, given.s], service.settings)
     check_sizes([given.details.get("answer", "")], service.settings)
@@ -95,9 +106,15 @@ async def _store(service: Service, request: Request, given: KeptCorrection) -> N
         time = datetime.now(UTC).isoformat(timespec="seconds")
         line = {"time": time, **texts, **given.details, **({"key": key} if key else {})}
         await in_thread(LARGE, keep, place, line)
-    stored = await confirm(service.memories, pair, given.q, given.s, given.details.get("author", key))
-    if place is None and not stored:
-        raise later(503, "the translation memory cannot be written now", LATE)
+    author = given.details.get("author", "")
+    named = f"{author} ({key})" if author and key else author or key  # anyone may type any author
+    stored = await confirm(service.memories, pair, given.q, given.s, named)
+    if memory is None or stored or not given.q.strip() or not given.s.strip():
+        return models.CorrectionAnswer(success=True)
+    problem = "the translation memory cannot be written now"
+    if place is None:
+        raise later(503, problem, LATE)
+    return models.CorrectionAnswer(success=True, warnings=[f"{problem}: the suggestion is in the file alone"])
 
 
 def check_place(place: Path) -> None:

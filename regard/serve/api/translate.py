@@ -64,7 +64,8 @@ def _checked(service: Service, question: TextQuestion) -> TranslationRequest:
         check_pair(service.catalogue, source, target)
     n_best = 1 if kind == "html" else question.alternatives + 1
     wanted = Predict((), n_best=n_best)
-    return TranslationRequest(texts, source, target, kind, wanted, memory=question.memory is not False)
+    memory, similar = question.memory is not False, bool(question.memory)
+    return TranslationRequest(texts, source, target, kind, wanted, memory=memory, similar=similar)
 
 
 def _answer(found: list[Translated], question: TextQuestion) -> dict[str, Any]:

@@ -57,7 +57,7 @@ async def translate_in_detail(service: Service, request: Request) -> Response:
     asked_for = Predict((), n_best=question.n_best, explain=explain, maps=question.maps)
     prefixes = _prefixes(question, len(texts))
     whole = TranslationRequest(texts, source, target, question.format, model=model, prefixes=prefixes)
-    whole = whole._replace(memory=question.memory)
+    whole = whole._replace(memory=question.memory, similar=True)
     wanted = AnswerLimit(service.settings.max_maps, asked_for)
     found = await taken_apart(service, whole, request.state.asked)
     sentences = sentences_of(found)

@@ -8,7 +8,7 @@ from deepl.api_data import MultilingualGlossaryDictionaryEntries
 from known_engine import KnownEngine, listening_server, pairs, served
 
 from regard.errors import ConfigError
-from regard.serve import glossary_store
+from regard.serve import glossary_store, translating
 from regard.serve.api.programs import PROGRAMS
 from regard.serve.engine import Busy
 from regard.serve.glossary_store import GlossaryStore, StoredTerms
@@ -70,6 +70,25 @@ def test_weblate_translates_with_tags_and_a_glossary(client, base):
 def test_an_older_weblate_sends_forms_with_the_key(client):
     given = {"auth_key": "secret", "text": "Hello", "source_lang": "EN", "target_lang": "DE"}
     assert client.post("/v2/translate", data=given).json()["translations"][0]["text"] == "Hallo"
+
+
+def test_a_multipart_form_has_several_texts(client):
+    fields = [("auth_key", "secret"), ("text", "Hello"), ("text", "World"), ("target_lang", "DE")]
+    found = client.post("/v2/translate", files=[(name, (None, value)) for name, value in fields]).json()
+    assert [one["text"] for one in found["translations"]] == ["Hallo", "Welt"]
+
+
+def test_each_language_is_listed_once():
+    with served(pairs("zh-en", "zt-en", "en-zh", "en-pt", "en-pb")) as client:
+        listed = [client.get(f"/v2/languages?type={kind}").json() for kind in ("source", "target")]
+        pairs_of = client.get("/v2/glossary-language-pairs").json()["supported_languages"]
+    codes = [sorted(one["language"] for one in some) for some in listed]
+    assert codes == [["EN", "ZH"], ["EN-GB", "EN-US", "PT-BR", "PT-PT", "ZH", "ZH-HANS"]]
+    assert sorted((one["source_lang"], one["target_lang"]) for one in pairs_of) == [
+        ("en", "pt"),
+        ("en", "zh"),
+        ("zh", "en"),
+    ]
 
 
 # --- the package
@@ -181,6 +200,17 @@ def test_context_reaches_models_that_read_it():
         client.post("/v2/translate", json={"text": "Hello", "target_lang": "DE", "context": "One. Two. Three."})
         client.post("/v2/translate", json={"text": "Hello", "target_lang": "DE"})
     assert [one.texts for one in engine.asked] == [("Hello\tTwo.\tThree.\tHello",), ("Hello",)]
+
+
+def test_context_is_split_once_for_all_texts(monkeypatch):
+    engine, split, read = KnownEngine("en", "de"), [], translating.text_document
+    engine.info["read_together"] = 2
+    monkeypatch.setattr(translating, "text_document", lambda text, *a, **b: split.append(text) or read(text, *a, **b))
+    with served([engine]) as client:
+        body = {"text": ["Hello", "World"], "target_lang": "DE", "context": "One. Two."}
+        assert client.post("/v2/translate", json=body).status_code == 200
+    assert split.count("One. Two.") == 1
+    assert translating.TranslationRequest(["Hello"], "en", "de", context="Two.").size == len("HelloTwo.")
 
 
 REFUSED = [

@@ -5,12 +5,13 @@ import sqlite3
 from dataclasses import replace
 
 import pytest
-from known_engine import served
+from known_engine import KnownEngine, served
 from questions import ask, plain
 
 from regard.errors import ConfigError, DataError
 from regard.memory import TranslationMemory, TranslationUnit
-from regard.serve.memories import Memories
+from regard.serve.engine import TooLate
+from regard.serve.memories import Memories, ServedMemory, Sought
 from regard.serve.security import Keys
 from regard.serve.settings import Settings
 
@@ -219,6 +220,72 @@ def test_a_locked_memory_does_not_stop_translations(place, monkeypatch):
         assert ask(client, "/v1/memory", confirmed, "json").status_code == 503
         other.rollback()
         assert ask(client, "/v1/memory", confirmed, "json").status_code == 200
+
+
+def test_exact_matches_of_all_sentences_are_one_query_and_wait_for_no_search(place, monkeypatch):
+    memory, queries, rows = Memories([place], 70).of("en", "de"), [], TranslationMemory._rows
+    monkeypatch.setattr(TranslationMemory, "_rows", lambda self, *what: queries.append(what[0]) or rows(self, *what))
+
+    async def case():
+        await memory._similar.slot._free.acquire()
+        return await memory.recall([Sought("", ["A dog runs.", "The cat sits.", "x"], "y")] * 3)
+
+    found = asyncio.run(asyncio.wait_for(case(), 20))
+    assert [[len(matches) for matches in one.matches] for one in found] == [[1, 1, 0]] * 3
+    assert len(queries) == 1
+
+
+def test_similar_segments_are_searched_if_they_are_reported(client, monkeypatch):
+    searched, search = [], ServedMemory.search
+    monkeypatch.setattr(ServedMemory, "search", lambda self, texts: searched.append(texts) or search(self, texts))
+    told(client, "/translate", q="The fat cat sits.")
+    ask(client, "/v2/translate", {"text": "The fat cat sits.", "target_lang": "DE"}, "json")
+    client.get("/translate", params={"langpair": "en|de", "q": "The fat cat sits."})
+    assert searched == []
+    told(client, "/translate", q="The fat cat sits.", memory=True)
+    told(client, q="The fat cat sits.")
+    assert searched == [["The fat cat sits."]] * 2
+
+
+def test_a_memory_that_cannot_be_searched_is_reported(client, place):
+    with sqlite3.connect(place) as other:
+        other.execute("ALTER TABLE segments RENAME TO lost")
+    assert told(client, "/translate", q="A dog runs.")["warnings"]
+    [text] = told(client, q="A dog runs.")["texts"]
+    assert (text["translatedText"], "memory" in text["sentences"][0]["details"]["warning"]) == (
+        "de:A de:dog de:runs.",
+        True,
+    )
+    assert len(sent(client, "A dog runs. The cat sits.", "a.txt")["warnings"]) == 1
+
+
+def sent(client, text, name, **fields):
+    given = {"source": "en", "target": "de", **fields}
+    return client.post("/translate_file", data=given, files={"file": (name, text.encode())}).json()
+
+
+def test_stored_sentences_with_markup_alone_are_aligned_in_parts(place, monkeypatch):
+    monkeypatch.setattr("regard.serve.translating._PART", 1)
+    engine = KnownEngine("en", "de")
+    page = "<p>A <b>dog</b> runs.</p><p>The cat sits.</p><p>The <b>cat</b> sits.</p>"
+    with served([engine], Settings(memories=(place,))) as client:
+        assert "warnings" not in sent(client, page, "a.html")
+        assert [[*one.texts] for one in engine.asked] == [
+            [("A dog runs.", "Ein Hund rennt.")],
+            [("The cat sits.", "Sie sitzt.")],
+        ]
+        engine.fault = TooLate("too long")
+        assert len(sent(client, page, "a.html")["warnings"]) == 2
+
+
+def test_terms_that_a_stored_translation_lacks_are_reported(client):
+    [text] = told(client, q="A dog runs.", glossary="dog\tKöter\nruns\trennt")["texts"]
+    [sentence] = text["sentences"]
+    assert text["translatedText"] == "Ein Hund rennt."
+    assert [one["used"] for one in sentence["details"]["terms"]] == [False, True]
+    assert "Köter" in sentence["details"]["warning"]
+    [count] = sent(client, "A dog runs.", "a.txt", glossary="dog\tKöter")["terms"]
+    assert (count["found"], count["used"]) == (1, 0)
 
 
 def test_similar_segments_have_a_limit(client, monkeypatch):

@@ -1,6 +1,7 @@
 """Better translations that people send in."""
 
 import json
+import sqlite3
 from concurrent.futures import ProcessPoolExecutor
 
 import pytest
@@ -9,6 +10,7 @@ from questions import KINDS, ask, plain
 from small_runs import regard
 
 from regard.errors import RegardError
+from regard.memory import TranslationMemory
 from regard.recipes.corrections import corrected_texts, fetched
 from regard.serve.api import suggest
 from regard.serve.errors import ApiError
@@ -45,6 +47,34 @@ def test_suggestions_that_cannot_be_kept(tmp_path, caplog, name, reason):
     assert (found.status_code, list(found.json())) == (503, ["error"])
     assert int(found.headers["Retry-After"]) > 0
     assert reason in caplog.text
+
+
+def test_a_file_that_was_moved_away_has_no_corrections(tmp_path):
+    place, keys = tmp_path / "better.jsonl", tmp_path / "keys"
+    keys.write_text("chief\tann\tadmin,suggest\n", encoding="utf-8")
+    with served(settings=Settings(suggestions=place, keys=Keys(file=keys))) as client:
+        headers = {"Authorization": "Bearer chief"}
+        for lines in (0, 1):
+            found = client.get("/v1/corrections/file", headers=headers)
+            assert (found.status_code, found.text.count("\n")) == (200, lines)
+            ask(client, "/suggest", SUGGESTION, "json", **headers)
+
+
+def test_a_memory_names_author_and_key_and_its_failure_is_reported(tmp_path):
+    place, keys = tmp_path / "en-de.memory", tmp_path / "keys"
+    memory = TranslationMemory(place, ("en", "de"))
+    keys.write_text("one\tteam\tsuggest\n", encoding="utf-8")
+    settings = Settings(suggestions=tmp_path / "better.jsonl", memories=(place,), keys=Keys(file=keys))
+    with served(settings=settings) as client:
+        asked = {"Authorization": "Bearer one"}
+        told = ask(client, "/v1/corrections", {**CORRECTION, "author": "Ann"}, "json", **asked).json()
+        assert told == {"success": True}
+        assert [one.author for one in memory.segments()] == ["Ann (team)"]
+        with sqlite3.connect(place) as other:
+            other.execute("ALTER TABLE segments RENAME TO lost")
+        told = [ask(client, "/suggest", SUGGESTION, "json", **asked).json()]
+        told.append(ask(client, "/v1/corrections", CORRECTION, "json", **asked).json())
+    assert [(one["success"], len(one["warnings"])) for one in told] == [(True, 1)] * 2
 
 
 @pytest.mark.parametrize("name", ["gone/better.jsonl", "."])

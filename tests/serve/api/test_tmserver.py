@@ -47,7 +47,7 @@ def test_nothing_is_found_without_a_memory():
 def test_what_virtaal_saves_is_found_next(place):
     units = [{"source": "The cat sits.", "target": "Die Katze sitzt.", "context": ""}, {"source": "Gone", "target": ""}]
     with served(settings=Settings(memories=(place,))) as client:
-        stored = client.post("/tmserver/en/de/store/po%2Fde.po", content=json.dumps(units))
+        stored = client.post("/tmserver/en/de/store/po%2Fde.po", content=f"\ufeff{json.dumps(units)}".encode())
         assert (stored.status_code, stored.json()) == (200, {"added": 1})
         assert client.put("/tmserver/en/de/unit/Yes", json={"source": "Yes", "target": "Ja"}).json() == {"added": 1}
         found = [client.get(f"/tmserver/en/de/unit/{text}").json()[0] for text in ("The+cat+sits.", "Yes")]
@@ -58,7 +58,8 @@ THREE = json.dumps([{"source": "a", "target": "b"}] * 3)
 
 
 @pytest.mark.parametrize(
-    ("body", "status"), [("", 400), ("5", 400), ("[5]", 400), ('[{"source": "a"}]', 400), (THREE, 413)]
+    ("body", "status"),
+    [("", 400), ("5", 400), ("[5]", 400), ('[], "x": 1', 400), ('[{"source": "a"}]', 400), (THREE, 413)],
 )
 def test_segments_that_are_refused(place, monkeypatch, body, status):
     monkeypatch.setattr(tmserver, "MOST_UNITS", 2)
