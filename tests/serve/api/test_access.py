@@ -13,6 +13,7 @@ from questions import HELLO, KINDS, ask, plain
 from regard.errors import ConfigError
 from regard.serve.api.access import admit
 from regard.serve.errors import ApiError
+from regard.serve.glossary_store import GlossaryStore
 from regard.serve.security import Keys, Rates
 from regard.serve.settings import NO_LIMIT, Settings
 from regard.serve.telemetry import AccessLog, Asked
@@ -86,7 +87,8 @@ def test_administration_needs_a_key_with_that_right(given, tmp_path):
     keys = tmp_path / "keys"
     keys.write_text("plain\tann\nadmin\troot\tadmin\n", encoding="utf-8")
     settings = Settings(keys=Keys(file=keys) if given else Keys())
-    service = SimpleNamespace(settings=settings, rates=Rates(NO_LIMIT, NO_LIMIT))
+    stored = GlossaryStore(None)
+    service = SimpleNamespace(settings=settings, rates=Rates(NO_LIMIT, NO_LIMIT), stored_glossaries=stored)
     request = Request({"type": "http", "headers": [], "client": ("::1", 1), "state": {"asked": Asked()}})
     allowed = given == "admin"
     with nullcontext() if allowed else pytest.raises(ApiError, match="right admin"):

@@ -259,6 +259,13 @@ def test_a_memory_that_cannot_be_searched_is_reported(client, place):
     assert len(sent(client, "A dog runs. The cat sits.", "a.txt")["warnings"]) == 1
 
 
+def test_a_server_closes_its_memories(place):
+    with served(settings=Settings(memories=(place,))) as client:
+        told(client, "/v1/memory", **UNIT)
+        told(client, q="Hello.")
+    assert [one.name for one in place.parent.iterdir()] == [place.name]  # no log of SQLite
+
+
 def sent(client, text, name, **fields):
     given = {"source": "en", "target": "de", **fields}
     return client.post("/translate_file", data=given, files={"file": (name, text.encode())}).json()
