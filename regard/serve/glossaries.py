@@ -1,13 +1,15 @@
 """Glossaries of requests, parsed in a thread, one at a time; the latest are cached."""
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace as changed
 from functools import partial
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
-from regard.documents.glossary import Glossary
+from regard.documents.glossary import Glossary, missing_terms, uses
 from regard.documents.glossary_formats import is_tbx
 from regard.errors import DataError
+from regard.results import Prediction, TermReport
 from regard.serve.errors import ApiError, bad
 from regard.serve.in_thread import LARGE, ThreadSlots, in_thread
 from regard.serve.languages import AUTO
@@ -81,3 +83,28 @@ class Glossaries:
 
 def _large(problem: str) -> ApiError:
     return ApiError(413, f"the glossary has {problem}")
+
+
+def with_terms(predictions: Sequence[Prediction], lines: Sequence[str]) -> list[Prediction]:
+    """Return the predictions, each stored translation with its use of a glossary, and a warning of missing terms."""
+    glossary = Glossary.of_lines(lines)
+
+    def checked(one: Any) -> Prediction:
+        found = glossary.found(one.source) if one.reused else []
+        if not found:
+            return one
+        used = uses(found, one.text)
+        return changed(one, terms=TermReport(used)).warned("; ".join(missing_terms(used)))
+
+    return [*map(checked, predictions)] if lines else [*predictions]
+
+
+def term_counts(predictions: Sequence[Prediction]) -> list[dict[str, Any]]:
+    """Return how often each term of a glossary was found and used, in order of first occurrence."""
+    counts = dict[str, dict[str, Any]]()
+    for use in (use for one in predictions for use in one.details().get("terms", ())):
+        new = {"source": use["source"], "targets": use["targets"], "found": 0, "used": 0}
+        count = counts.setdefault(use["source"], new)
+        count["found"] += 1
+        count["used"] += use["used"]
+    return list(counts.values())

@@ -10,15 +10,16 @@ from typing import NamedTuple, TypeVar
 from regard.documents.sentences import sentences
 from regard.errors import ConfigError, DataError
 from regard.memory import Recall, TranslationMemory, TranslationUnit, recall
-from regard.memory.reuse import MATCHES, MAX_SEARCHED
+from regard.memory.reuse import MATCHES, MAX_SEARCHED, SentenceMatches
 from regard.memory.similarity import EXACT
 from regard.results import MemoryMatch
 from regard.serve.in_thread import ThreadSlots, in_thread
 from regard.serve.languages import inward, outward
 
+_PART = 64  # sentences of a file that are looked up together
 _TURN = 8  # texts searched before another request has its turn
 _SEARCH_SECONDS = 2.0  # time limit of the searches of a request; texts after it have no matches
-FILE_SECONDS = 20.0  # the same, of a file
+_FILE_SECONDS = 20.0  # the same, of a file
 _ADD_SECONDS = 10.0  # wait for another program that writes
 MOST_SEARCHED = 128  # sentences of a request that similar segments are searched for; exact matches have no limit
 _MOST_BYTES = 2**33  # of a file to which clients may add
@@ -93,6 +94,19 @@ class ServedMemory:
         if similar and len(found) == len(texts):
             await self._add_similar(found, texts)
         return [*found, *(None for _ in texts[len(found) :])]
+
+    async def recall_file(self, texts: Sequence[str]) -> tuple[SentenceMatches, bool]:
+        """Return the exact matches of each sentence of a file; False if some could not be looked up."""
+        parts = [
+            Sought("", texts[first : first + _PART], texts[first - 1] if first else "")
+            for first in range(0, len(texts), _PART)
+        ]
+        recalls = await self.recall(parts, seconds=_FILE_SECONDS)
+        found: list[SentenceMatches] = [
+            one.matches if one is not None else [[] for _ in part.sentences]
+            for part, one in zip(parts, recalls, strict=True)
+        ]
+        return [one for part in found for one in part], None not in recalls
 
     async def _add_similar(self, found: Sequence[Recall], texts: Sequence[Sought]) -> None:
         rest = [

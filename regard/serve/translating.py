@@ -13,24 +13,24 @@ from msgspec.structs import replace
 
 from regard.documents.document import Document
 from regard.documents.files import file_document, text_document
-from regard.documents.glossary import Glossary, missing_terms, uses
+from regard.documents.glossary import Glossary
 from regard.documents.plain_text import undivided
 from regard.documents.unknown_words import copy_unknown_words
 from regard.memory import Recall, join_answers, places_left
-from regard.memory.reuse import SentenceMatches
-from regard.results import MemoryMatch, Prediction, TermReport
+from regard.results import MemoryMatch, Prediction
 from regard.serve.catalogue import Catalogue, ServedModel
 from regard.serve.engine import Busy, Explain, Pair, Predict, ServingError
 from regard.serve.errors import ApiError, bad
+from regard.serve.glossaries import term_counts, with_terms
 from regard.serve.in_thread import in_thread
 from regard.serve.languages import AUTO, ENGLISH, inward, name_of, outward
-from regard.serve.memories import FILE_SECONDS, ServedMemory, Sought
+from regard.serve.memories import Sought
 from regard.serve.service import Service
 from regard.serve.telemetry import Asked
 from regard.text.windows import with_windows
 
 SAMPLE = 10_000  # characters of a file for language detection
-_PART = 64  # sentences of a file that are looked up together
+_PART = 64  # stored sentences that are aligned together
 _SOON = 2  # seconds to wait for a free file slot
 _PATIENCE = 10  # time limit of a file, in multiples of a text's
 SURE = 70.0  # per cent of confidence to detect a language without a translator
@@ -155,8 +155,7 @@ async def _recall(service: Service, found: Sequence[Translated], question: Trans
             Sought(one.text if plain else "", document.originals, one.context[-1] if one.context else "")
             for one, document in some
         ]
-        recalls = await memory.recall(sought, similar=question.similar)
-        for (one, _), matches in zip(some, recalls, strict=True):
+        for (one, _), matches in zip(some, await memory.recall(sought, similar=question.similar), strict=True):
             one.recall, one.unsearched = matches, matches is None
             one.document = undivided(one.text) if matches is not None and matches.whole else one.document
 
@@ -212,61 +211,20 @@ async def translate_file(
     terms = await service.glossaries.lines_within(glossary, found.texts)
     question = Predict((), explain=found.explain, glossary=terms)
     known = service.memories.of(source, target) if memory else None
-    matches, unsearched = await _file_matches(known, found.originals)
+    matches, complete = await known.recall_file(found.originals) if known else ([[] for _ in found.texts], True)
     lines, left = _lines(model, found.texts), places_left(matches)
     until = asyncio.get_running_loop().time() + _PATIENCE * service.settings.request_timeout
     answers = await _asked(model, question.of(lines[place] for place in left), until)
     predictions = join_answers(found.texts, matches, answers)
-    predictions = await in_thread(sum(map(len, found.texts)), _with_terms, predictions, terms)
+    predictions = await in_thread(sum(map(len, found.texts)), with_terms, predictions, terms)
     if found.explain:
         predictions = await _explained(model, predictions, found.marked, until)
     predictions = await service.files.work(found.checked, predictions)
     written = await service.files.work(found.rebuild, predictions, (source, outward(target)))
-    unaligned = [_unaligned(model)] if found.explain and not model.explains else []
-    warnings = [*unsearched, *unaligned, *_warnings(predictions)]
-    reused = {"sentences": len(lines), "reused": len(lines) - len(left)}
-    return TranslatedFile(written, _term_counts(predictions), warnings, None if known is None else reused)
-
-
-async def _file_matches(memory: ServedMemory | None, texts: Sequence[str]) -> tuple[SentenceMatches, list[str]]:
-    """Return the exact matches of each sentence of a file, and a warning if some could not be looked up."""
-    if memory is None:
-        return [[] for _ in texts], []
-    parts = [
-        Sought("", texts[first : first + _PART], texts[first - 1] if first else "")
-        for first in range(0, len(texts), _PART)
-    ]
-    recalls = await memory.recall(parts, seconds=FILE_SECONDS)
-    found: list[SentenceMatches] = [
-        one.matches if one is not None else [[] for _ in part.sentences]
-        for part, one in zip(parts, recalls, strict=True)
-    ]
-    return [one for part in found for one in part], [_UNSEARCHED] if None in recalls else []
-
-
-def _with_terms(predictions: Sequence[Prediction], lines: Sequence[str]) -> list[Prediction]:
-    """Return the predictions, each stored translation with its use of a glossary, and a warning of missing terms."""
-    glossary = Glossary.of_lines(lines)
-
-    def checked(one: Any) -> Prediction:
-        found = glossary.found(one.source) if one.reused else []
-        if not found:
-            return one
-        used = uses(found, one.text)
-        return changed(one, terms=TermReport(used)).warned("; ".join(missing_terms(used)))
-
-    return [*map(checked, predictions)] if lines else [*predictions]
-
-
-def _term_counts(predictions: Sequence[Prediction]) -> list[dict[str, Any]]:
-    """Return how often each term of a glossary was found and used, in order of first occurrence."""
-    counts = dict[str, dict[str, Any]]()
-    for use in (use for one in predictions for use in one.details().get("terms", ())):
-        new = {"source": use["source"], "targets": use["targets"], "found": 0, "used": 0}
-        count = counts.setdefault(use["source"], new)
-        count["found"] += 1
-        count["used"] += use["used"]
-    return list(counts.values())
+    notes = [] if complete else [_UNSEARCHED]
+    notes += [_unaligned(model)] if found.explain and not model.explains else []
+    reused = None if known is None else {"sentences": len(lines), "reused": len(lines) - len(left)}
+    return TranslatedFile(written, term_counts(predictions), [*notes, *_warnings(predictions)], reused)
 
 
 def _warnings(predictions: Sequence[Prediction]) -> list[str]:
@@ -377,13 +335,13 @@ async def _answer(some: list[Translated], wanted: Predict, seconds: float) -> No
         answers = await _asked(model, replace(wanted, texts=asked, explain=explain, prefix=prefix), until)
         predictions |= zip(here, answers, strict=True)
     ordered = join_answers(sentences_of(some), matches, [predictions[place] for place in left])
-    ordered = await in_thread(sum(map(len, texts)), _with_terms, ordered, wanted.glossary)
+    ordered = await in_thread(sum(map(len, texts)), with_terms, ordered, wanted.glossary)
     marked = [bool(passage.nodes) for each in documents for passage in each.passages]
     aligned = [place for place in range(len(texts)) if wanted.explain or marked[place]]
     ordered = await _explained(model, ordered, aligned, until, maps=wanted.maps)
     first = 0
     for one, document in zip(some, documents, strict=True):
-        if one.unsearched:
+        if one.unsearched and document.texts:
             ordered[first] = ordered[first].warned(_UNSEARCHED)
         first += len(document.texts)
     await in_thread(sum(map(len, texts)) * wanted.n_best, _fill, some, ordered, wanted.n_best)
@@ -403,9 +361,9 @@ async def _explained(
     found = [*predictions]
     for first in range(0, len(reused), _PART):
         part = reused[first : first + _PART]
-        pairs = tuple(Pair(found[place].source, found[place].text) for place in part)
+        asked = Explain(tuple(Pair(found[one].source, found[one].text) for one in part))
         try:
-            answers = await _asked(model, Explain(pairs), until)
+            answers = await _asked(model, asked, until)
         except ServingError:  # too long to explain, or too much: the translation needs none
             for place in part:
                 found[place] = found[place].warned(_UNEXPLAINED)
