@@ -85,7 +85,7 @@ def _large(problem: str) -> ApiError:
     return ApiError(413, f"the glossary has {problem}")
 
 
-def with_terms(predictions: Sequence[Prediction], lines: Sequence[str]) -> list[Prediction]:
+def with_term_uses(predictions: Sequence[Prediction], lines: Sequence[str]) -> list[Prediction]:
     """Return the predictions, each stored translation with its use of a glossary, and a warning of missing terms."""
     glossary = Glossary.of_lines(lines)
 

@@ -21,7 +21,7 @@ from regard.results import MemoryMatch, Prediction
 from regard.serve.catalogue import Catalogue, ServedModel
 from regard.serve.engine import Busy, Explain, Pair, Predict, ServingError
 from regard.serve.errors import ApiError, bad
-from regard.serve.glossaries import term_counts, with_terms
+from regard.serve.glossaries import term_counts, with_term_uses
 from regard.serve.in_thread import in_thread
 from regard.serve.languages import AUTO, ENGLISH, inward, name_of, outward
 from regard.serve.memories import Sought
@@ -216,7 +216,7 @@ async def translate_file(
     until = asyncio.get_running_loop().time() + _PATIENCE * service.settings.request_timeout
     answers = await _asked(model, question.of(lines[place] for place in left), until)
     predictions = join_answers(found.texts, matches, answers)
-    predictions = await in_thread(sum(map(len, found.texts)), with_terms, predictions, terms)
+    predictions = await in_thread(sum(map(len, found.texts)), with_term_uses, predictions, terms)
     if found.explain:
         predictions = await _explained(model, predictions, found.marked, until)
     predictions = await service.files.work(found.checked, predictions)
@@ -335,7 +335,7 @@ async def _answer(some: list[Translated], wanted: Predict, seconds: float) -> No
         answers = await _asked(model, replace(wanted, texts=asked, explain=explain, prefix=prefix), until)
         predictions |= zip(here, answers, strict=True)
     ordered = join_answers(sentences_of(some), matches, [predictions[place] for place in left])
-    ordered = await in_thread(sum(map(len, texts)), with_terms, ordered, wanted.glossary)
+    ordered = await in_thread(sum(map(len, texts)), with_term_uses, ordered, wanted.glossary)
     marked = [bool(passage.nodes) for each in documents for passage in each.passages]
     aligned = [place for place in range(len(texts)) if wanted.explain or marked[place]]
     ordered = await _explained(model, ordered, aligned, until, maps=wanted.maps)

@@ -21,6 +21,7 @@ def place(tmp_path):
     path = tmp_path / "en-de.memory"
     memory = TranslationMemory(path, ("en", "de"))
     memory.add([TranslationUnit("A dog runs.", "Ein Hund rennt."), TranslationUnit("The cat sits.", "Sie sitzt.")])
+    memory.close()
     return path
 
 
