@@ -178,7 +178,7 @@ def test_help_is_quick():
 
 
 BOUNDS = {  # as measured; lines may grow with abilities alone, all else may only fall
-    "lines": 97_400,
+    "lines": 97_500,
     "lines of tests and benchmarks": 91_000,
     "modules with one importer": 34,
     "public names in several modules": 15,
