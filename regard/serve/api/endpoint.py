@@ -71,6 +71,7 @@ def asking(
 def _schema(model: type[BaseModel], kind: str) -> dict[str, Any]:
     """Return the schema of a model; in a form, a field that may be a list is a text."""
     schema = model.model_json_schema()
+    schema = _inlined(schema, schema.pop("$defs", {}))
     if kind != JSON:
         schema["properties"] = {n: {**each.pop("anyOf", [{}])[0], **each} for n, each in schema["properties"].items()}
     return schema
@@ -92,6 +93,17 @@ def queried(
 
 def _in_path(name: str) -> dict[str, Any]:
     return {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+
+
+def _inlined(schema: Any, parts: Mapping[str, Any]) -> Any:
+    """Return a schema with its parts in place of references, which would be looked for in the whole description."""
+    if isinstance(schema, list):
+        return [_inlined(one, parts) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "$ref" in schema:
+        return _inlined(parts[schema["$ref"].rpartition("/")[2]], parts)
+    return {name: _inlined(one, parts) for name, one in schema.items()}
 
 
 def refusals(*statuses: int, error: Sequence[str] = ("error",)) -> dict[int | str, dict[str, Any]]:

@@ -1,5 +1,6 @@
 """The pages, their files, and the description of the API."""
 
+import json
 import re
 
 import pytest
@@ -85,6 +86,13 @@ def test_the_head_of_an_answer_alone(client, path):
     found, whole = client.head(client.prefix + path), client.get(client.prefix + path)
     assert (found.status_code, found.content) == (200, b"")
     assert found.headers["Content-Length"] == str(len(whole.content))
+
+
+def test_references_of_the_description_lead_somewhere(client):
+    """A reference into `$defs` of one body is looked for in the whole description, where it is not."""
+    found = client.get(f"{client.prefix}/openapi.json").json()
+    named = set(re.findall(r'"\$ref": "([^"]+)"', json.dumps(found)))
+    assert named and named <= {f"#/components/schemas/{name}" for name in found["components"]["schemas"]}
 
 
 def test_the_description_of_the_api(client):
