@@ -200,7 +200,7 @@ def test_keys_are_read_anew(tmp_path):
     keys = Keys(file=file)
     file.write_text("new", encoding="utf-8")
     service, *_ = reloading(pairs("en-de"), Settings(keys=keys))
-    assert [service.settings.keys.holder(key) for key in ("old", "new")] == [None, ("key 1", DEFAULT_RIGHTS)]
+    assert [service.settings.keys.holder(key) for key in ("old", "new")] == [None, ("key 1", DEFAULT_RIGHTS, False)]
 
 
 def test_only_files_that_an_answer_depends_on_are_looked_at(tmp_path):

@@ -124,15 +124,15 @@ def test_keys_of_a_file_have_names_and_are_read_anew(tmp_path):
     file.write_text("# ours\nold\tmastodon\nnew \t mastodon \nplain words\n", encoding="utf-8")
     keys = Keys(["typed"], file)
     assert [keys.holder(key) for key in ("typed", "old", "new", "plain words", "mastodon")] == [
-        Holder("key 1"), Holder("mastodon"), Holder("mastodon"), Holder("key 4"), None,
+        Holder("key 1"), Holder("mastodon", named=True), Holder("mastodon", named=True), Holder("key 4"), None,
     ]  # fmt: skip
     file.write_text("new\tmastodon\n", encoding="utf-8")
     keys.reread()
-    assert [keys.holder(key) for key in ("typed", "old", "new")] == [Holder("key 1"), None, Holder("mastodon")]
+    assert [keys.holder(key) for key in ("old", "new")] == [None, Holder("mastodon", named=True)]
     file.write_text("# none\n", encoding="utf-8")
     with pytest.raises(ConfigError, match="there is no key"):
         keys.reread()
-    assert (len(keys), keys.holder("new")) == (2, Holder("mastodon"))
+    assert (len(keys), keys.holder("new")) == (2, Holder("mastodon", named=True))
 
 
 def test_keys_of_a_file_have_rights(tmp_path):
@@ -140,7 +140,8 @@ def test_keys_of_a_file_have_rights(tmp_path):
     file.write_text("one\tann\ttranslate\ntwo\t\t admin, suggest \nthree\tbob\t\nfour\n", encoding="utf-8")
     keys, default = Keys(file=file), {"translate", "suggest"}
     assert [keys.holder(key) for key in ("one", "two", "three", "four")] == [
-        ("ann", {"translate"}), ("key 2", {"admin", "suggest"}), ("bob", default), ("key 4", default),
+        ("ann", {"translate"}, True), ("key 2", {"admin", "suggest"}, False),
+        ("bob", default, True), ("key 4", default, False),
     ]  # fmt: skip
 
 
