@@ -54,7 +54,7 @@ OldTexts = Annotated[
         "--old",
         metavar="SOURCE TARGET",
         rich_help_panel="Data",
-        help="With --from: texts of the first training, mixed in against forgetting. (default: the texts of its run)",
+        help="Texts of the first training, mixed in against forgetting; train needs --from. (default: the run's)",
     ),
 ]
 TrainText = Annotated[

@@ -11,13 +11,14 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from http.client import HTTPException
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import Any, NamedTuple
 from urllib.error import HTTPError
-from urllib.request import Request, urlopen
+from urllib.request import Request, build_opener
 
 from regard.config import as_values, own_folder, quoted, settings_file, settings_folder, write_atomically
 from regard.config.versions import (
@@ -42,6 +43,7 @@ from regard.experiment.corrections import is_there, names_corrections
 from regard.experiment.data import OldTextSettings, by_ending
 from regard.predictor import load
 from regard.registry import Choice
+from regard.reports.behaviour.contestants import NoRedirects
 from regard.reports.report import Report
 from regard.reports.table import DASH, Cell, Table
 from regard.runs import Run, RunFolder, train_run
@@ -96,9 +98,11 @@ class SplitCorrections(NamedTuple):
     ) -> "SplitCorrections":
         """Hold out a fifth of what is not `seen`, chosen by a digest of the text.
 
+        Texts that were learned before, and are corrected once more, are held out only where there are few others.
         Raises ConfigError for too few that are neither seen nor `tried` before.
         """
-        new = sorted((one for one in pairs.items() if one not in seen.items()), key=lambda one: _digest(one[0]))
+        new = [one for one in pairs.items() if one not in seen.items()]
+        new.sort(key=lambda one: (one[0] in seen, _digest(one[0])))  # a text that was learned before comes last
         if (count := sum(one not in tried.items() for one in new)) < FEWEST_CORRECTIONS:
             known = f", {len(pairs) - count:,} of them known to the run" if count < len(pairs) else ""
             problem = f"has {len(pairs):,} corrections{known}; at least {FEWEST_CORRECTIONS} new ones are needed"
@@ -175,14 +179,15 @@ def fetched(place: str) -> Iterator[Path]:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "corrections.jsonl"
         try:
-            with urlopen(request, timeout=_SECONDS) as answer, path.open("wb") as file:
+            opener = build_opener(NoRedirects)
+            with opener.open(request, timeout=_SECONDS) as answer, path.open("wb") as file:
                 shutil.copyfileobj(answer, file)
         except HTTPError as error:
             hint = "a key with the right admin in REGARD_API_KEY" if error.code in (400, 403) else ""
             raise RegardError(
                 f"{url}: answers {error.code}: {error.reason}" + (f" ({hint})" if hint else "")
             ) from error
-        except OSError as error:
+        except (OSError, HTTPException) as error:
             raise RegardError(f"{url}: {getattr(error, 'reason', error)}") from error
         yield path
 

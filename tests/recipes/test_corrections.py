@@ -1,6 +1,9 @@
 """regard teach: corrections become a version of a run only if they gain and the standing set loses nothing."""
 
 import json
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from threading import Thread
+from typing import ClassVar
 
 import pytest
 import torch
@@ -8,8 +11,9 @@ from small_runs import regard, unsaid
 
 from regard.config import read_checked
 from regard.data import toy
+from regard.errors import RegardError
 from regard.experiment import read_experiment
-from regard.recipes.corrections import SplitCorrections, corrected_texts, seen_corrections
+from regard.recipes.corrections import SplitCorrections, corrected_texts, fetched, seen_corrections
 from regard.runs import Run, RunFolder
 from regard.runs.adaptation import START_FILE
 from regard.runs.request import TrainingRequest
@@ -165,3 +169,26 @@ def test_only_new_corrections_are_held_out():
     again = SplitCorrections.of(changed, seen)
     assert {**again.learned, **again.held_out} == changed
     assert not again.learned.keys() & again.held_out.keys()
+    assert not again.held_out.keys() & seen.keys()  # the weights have learned these texts
+
+
+def test_a_server_cannot_send_the_key_to_another_one(monkeypatch):
+    class Redirect(BaseHTTPRequestHandler):
+        keys: ClassVar[list] = []
+
+        def do_GET(self):
+            self.keys.append(self.headers["Authorization"])
+            self.send_response(302)
+            self.send_header("Location", "/elsewhere")
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    monkeypatch.setenv("REGARD_API_KEY", "secret")
+    with HTTPServer(("127.0.0.1", 0), Redirect) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        with pytest.raises(RegardError, match="answers 302"), fetched(f"http://127.0.0.1:{server.server_port}"):
+            pass
+        server.shutdown()
+    assert Redirect.keys == ["Bearer secret"]  # asked once

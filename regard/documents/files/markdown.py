@@ -34,7 +34,7 @@ _TAG = re.compile(r"<(/?)([A-Za-z][A-Za-z0-9-]*)[^<>]*?(/?)>")
 _BREAK = ("\v", "")  # ends a sentence; only the mark beside it is written
 _ALL = {ord(sign): f"\\{sign}" for sign in "\\`*_[]<&~"}
 _FIRST = re.compile(r"\A([#>+=:-]|\d{1,9}(?=[.)]))")  # begins another block
-_CLOSING = re.compile(r"(?<=\s)#+\Z")  # ends a heading, and is no part of it
+_CLOSING = re.compile(r"(?<=\s)#+\Z")  # ends a heading, and does not belong to it
 _SIGNS = re.compile(r"[\\`*_\[\]<!&~|]")  # that the parser examines
 _LINE_ENDS = re.compile(r"[\r\n\v\f\x85\u2028\u2029]")
 _EMPTY = re.compile(r"(?:(?<!\s)\s++)?(?<![\\*_~])(\*{1,2}|_{1,2}|~~)\s*\1(?![*_~])\s*")

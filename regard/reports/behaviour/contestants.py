@@ -54,7 +54,7 @@ class RunContestant(Contestant):
         return [one.text for one in self.predictor.translate(texts)]
 
 
-class _NoRedirects(HTTPRedirectHandler):
+class NoRedirects(HTTPRedirectHandler):
     """Refuses redirects, which would send the key to another server."""
 
     def redirect_request(self, *args: Any, **kwargs: Any) -> None:
@@ -68,7 +68,7 @@ class TranslationServer(Contestant):
         """Ask the server for its languages. Raises DataError where it does not answer as either program does."""
         super().__init__(url, pair)
         self.url, self.say, self._key = url.rstrip("/").removesuffix("/translate"), say, key
-        self._opener: OpenerDirector = build_opener(_NoRedirects)
+        self._opener: OpenerDirector = build_opener(NoRedirects)
         languages = self._asked("/languages")
         rows = languages if isinstance(languages, list) else []
         fields = {key for one in rows if isinstance(one, dict) for key in one}
