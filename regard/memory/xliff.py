@@ -11,10 +11,11 @@ from regard.data.readers.xml_units import text_without, xml_units
 from regard.memory.store import TranslationUnit
 from regard.packed import open_packed
 
-_CODES = frozenset(  # markup of the text's own format
-    ("x", "bx", "ex", "bpt", "ept", "ph", "it", "sub", "sc", "ec", "cp", "sm", "em")
-)
+OPENING, CLOSING = frozenset({"bx", "bpt", "sc", "sm"}), frozenset({"ex", "ept", "ec", "em"})  # inline codes of a pair
+MACHINE, EXACT = "mt-suggestion", "exact-match"  # state-qualifier of 1.2; subState of 2, after a prefix
+_CODES = OPENING | CLOSING | {"x", "ph", "it", "sub", "cp"}  # markup of the text's own format
 _DONE = frozenset(("translated", "reviewed", "final", "signed-off"))  # states of 1.2 and 2
+_UNSURE = frozenset(("mt", "fuzzy", "suggestion"))  # parts of a state-qualifier: the target is a guess
 
 
 def read_xliff(path: Path, languages: tuple[str, str], *, everything: bool) -> Iterator[TranslationUnit]:
@@ -44,8 +45,8 @@ def _includes(wanted: str, found: str) -> bool:
 def _segments(unit: Element) -> Iterator[tuple[str, str, bool]]:
     """Yield source, target and whether it is done, of XLIFF 2."""
     for segment in unit.iter("segment"):
-        state, machine = segment.get("state", "final"), segment.get("subState", "").endswith("mt-suggestion")
-        done = state in _DONE and not (machine and state == "translated")
+        state, unsure = segment.get("state", "final"), _is_unsure(segment.get("subState", "").rpartition(":")[2])
+        done = state in _DONE and not (unsure and state == "translated")
         yield _text(segment.find("source")), _text(segment.find("target")), done
 
 
@@ -54,13 +55,18 @@ def _segments_of_trans_unit(unit: Element) -> Iterator[tuple[str, str, bool]]:
     target, approved = unit.find("target"), unit.get("approved", "")
     if target is None:
         return
-    state, machine = target.get("state", ""), "mt" in target.get("state-qualifier", "").split("-")
-    done = approved == "yes" or (state in _DONE and not machine) or not (approved or state or machine)
+    state, unsure = target.get("state", ""), _is_unsure(target.get("state-qualifier", ""))
+    done = approved == "yes" or (state in _DONE and not unsure) or not (approved or state or unsure)
     sources, targets = _cut(unit.find("seg-source")), _cut(target)
     if sources and sources.keys() == targets.keys():
         yield from ((_text(sources[name]), _text(targets[name]), done) for name in sources)
     else:
         yield _text(unit.find("source")), _text(target), done
+
+
+def _is_unsure(qualifier: str) -> bool:
+    """Return whether a target is machine translation or the translation of a similar text."""
+    return not _UNSURE.isdisjoint(qualifier.split("-"))
 
 
 def _cut(element: Element | None) -> dict[str, Element]:

@@ -1,4 +1,4 @@
-"""Translation of texts: language detection, splitting of documents into sentences, and reassembly."""
+"""Translation of texts: splitting of documents into sentences, and reassembly."""
 
 import asyncio
 import math
@@ -19,26 +19,23 @@ from regard.documents.unknown_words import copy_unknown_words
 from regard.memory import Recall, join_answers, places_left
 from regard.results import MemoryMatch, Prediction
 from regard.serve.catalogue import Catalogue, ServedModel
+from regard.serve.detection import SAMPLE, Detected, choose_language, language_of_file
 from regard.serve.engine import Busy, Explain, Pair, Predict, ServingError
 from regard.serve.errors import ApiError, bad
 from regard.serve.glossaries import term_counts, with_term_uses
 from regard.serve.in_thread import in_thread
-from regard.serve.languages import AUTO, ENGLISH, inward, name_of, outward
+from regard.serve.languages import AUTO, inward, name_of, outward
 from regard.serve.memories import Sought
 from regard.serve.service import Service
 from regard.serve.telemetry import Asked
 from regard.text.windows import with_windows
 
-SAMPLE = 10_000  # characters of a file for language detection
 _PART = 64  # stored sentences that are aligned together
 _SOON = 2  # seconds to wait for a free file slot
 _PATIENCE = 10  # time limit of a file, in multiples of a text's
-SURE = 70.0  # per cent of confidence to detect a language without a translator
-UNLIKELY = 2.0  # per cent of all served languages together; below it, the text is in another
 MOST_WARNINGS = 20  # reported for a file or a text
 _UNSEARCHED = "the translation memory could not be searched: confirmed translations may be missing"
 _UNEXPLAINED = "the stored translation could not be aligned with the text: check its formatting"
-OUTSIDE = 1 / 3  # weight of the target language: its speaker rarely writes in it
 
 Kind = Literal["text", "html", "xml"]
 
@@ -62,13 +59,6 @@ class TranslationRequest(NamedTuple):
     def size(self) -> int:
         """Number of characters."""
         return len(self.context) + sum(map(len, self.texts))
-
-
-class Detected(NamedTuple):
-    """The detected language of a text."""
-
-    language: str
-    confidence: float  # 0 to 100
 
 
 class Sentence(NamedTuple):
@@ -202,8 +192,7 @@ async def translate_file(
     language = None if source == AUTO else source
     found = await service.files.work(file_document, data, suffix, language=language, target=outward(target))
     if source == AUTO:
-        sample = "\n".join(found.texts)[:SAMPLE]
-        source = (await in_thread(SAMPLE, _choose, service, target, sample)).language
+        source = await in_thread(SAMPLE, language_of_file, service, found, target)
     model = check_pair(service.catalogue, source, target, random.random())
     if model is None or not found.texts:
         return TranslatedFile(data)
@@ -236,12 +225,6 @@ def _unaligned(model: ServedModel) -> str:
     """Return the warning of a file with formatting or placeholders within sentences."""
     lack = f"the engine of {model.name} has no word alignments, which help to place"
     return f"{lack} formatting, numbers and links within a sentence: check them in the translation"
-
-
-def detect(service: Service, text: str) -> list[Detected]:
-    """Return the likely languages of a text, best first; without any English with 0, as LibreTranslate does."""
-    guesses = [Detected(inward(code), confidence) for code, confidence in service.detector.detect(text)]
-    return guesses or [Detected(ENGLISH, 0.0)]
 
 
 def check_pair(catalogue: Catalogue, source: str, target: str, sample: float = 1.0) -> ServedModel | None:
@@ -289,7 +272,7 @@ def _prepare(
 ) -> Translated:
     source, detected = question.source, None
     if source == AUTO:
-        detected = _choose(service, question.target, text)
+        detected = choose_language(service, question.target, text)
         source = detected.language if question.model is None else inward(question.model.languages[0])
     if not any(character.isalpha() for character in text):  # spaces, digits, emoji
         return Translated(source, question.target, detected, None, text)
@@ -300,20 +283,6 @@ def _prepare(
     found = copy_unknown_words(document, model.alphabet)
     before = context(source) if model.read_together > 1 else ()
     return Translated(source, question.target, detected, model, text, found, context=before)
-
-
-def _choose(service: Service, target: str, text: str) -> Detected:
-    """Return the likeliest of the served languages; another one only if the text clearly is in none of them."""
-    known = [code for code in service.catalogue.languages if service.catalogue.model(code, target) is not None]
-    guesses = [Detected(inward(code), confidence) for code, confidence in service.detector.ranked(text)]
-    if not guesses:
-        return Detected(ENGLISH if ENGLISH in known or not known else known[0], 0.0)
-    served = [guess for guess in guesses if guess.language in known or guess.language == target]
-    first = guesses[0]
-    clear = first.confidence >= SURE or sum(guess.confidence for guess in served) < UNLIKELY
-    if not known or not served or (first not in served and clear):
-        return first
-    return max(served, key=lambda guess: guess.confidence * (OUTSIDE if guess.language == target else 1.0))
 
 
 async def _answer(some: list[Translated], wanted: Predict, seconds: float) -> None:
@@ -376,7 +345,7 @@ async def _explained(
 
 def _lines(model: ServedModel, sentences: Sequence[str], context: Sequence[str] = ()) -> tuple[str, ...]:
     """Return the sentences of a document, each with those that the model reads with it, as far as `context` before."""
-    before = [*context][len(context) - (model.read_together - 1) :] if model.read_together > 1 else []
+    before = context[len(context) - (model.read_together - 1) :] if model.read_together > 1 else []
     return tuple(with_windows([*before, *sentences], model.read_together)[len(before) :])
 
 

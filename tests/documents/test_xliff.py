@@ -9,7 +9,7 @@ from lxml import etree
 
 from regard.documents.files import FileError, base, file_document
 from regard.documents.files.xml_source import characters, with_attributes, xml_tokens
-from regard.results import Prediction
+from regard.results import MemoryMatch, Prediction, TextPrediction
 
 HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n<!-- c -->\n'
 OLD = f'{HEAD}<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2">\n'
@@ -80,6 +80,31 @@ def test_version_2():
     kept = '<segment state="reviewed"><source>Kept</source></segment><ignorable><source> x </source></ignorable>'
     for before in ("", ' state="initial"'):
         assert loud(new(segment % (before, "") + kept)) == new(segment % (said, done) + kept)
+
+
+def reused(text):
+    """A stored translation, as a memory answers."""
+    return TextPrediction(text, text.upper(), 0.0, memory=[MemoryMatch(100, 1, text, text.upper(), "", "", "")])
+
+
+def test_stored_translations_are_marked_as_exact_matches():
+    cut = '<seg-source><mrk mtype="seg" mid="1">One.</mrk> <mrk mtype="seg" mid="2">Two.</mrk></seg-source>'
+    unit = (
+        f"<trans-unit id='1'><source>Hello</source></trans-unit><trans-unit id='2'><source>A</source>{cut}</trans-unit>"
+    )
+    for known, said in (({"Hello", "One."}, ["exact", "mt"]), ({"One.", "Two."}, ["mt", "exact"])):
+        found = file_document(old(unit).encode(), ".xlf")
+        out = found.rebuild([reused(text) if text in known else shouted([text])[0] for text in found.texts]).decode()
+        assert re.findall(r'review-translation" state-qualifier="(exact|mt)-', out) == said
+    found = file_document(new("<segment><source>Hi</source></segment>").encode(), ".xlf")
+    assert '<segment state="translated" subState="regard:exact-match">' in found.rebuild([reused("Hi")]).decode()
+
+
+@pytest.mark.parametrize("code", ["und", "mul", ""])
+def test_codes_of_no_language_name_none(code):
+    text = old("<trans-unit id='1'><source>Hi</source></trans-unit>", f"source-language='{code}' target-language='de'")
+    found = file_document(text.encode(), ".xlf", language="en", target="de")
+    assert (found.texts, found.source) == (["Hi"], "")
 
 
 def test_other_languages_are_refused():

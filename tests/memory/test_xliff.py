@@ -17,6 +17,8 @@ ONE = """<?xml version="1.0"?><xliff version="1.2" xmlns="urn:oasis:names:tc:xli
 <trans-unit id="4" approved="no"><source>draft</source><target>Entwurf</target></trans-unit>
 <trans-unit id="5"><source>guess</source><target state="translated" state-qualifier="leveraged-mt">x</target>
 </trans-unit>
+<trans-unit id="9"><source>like</source><target state="translated" state-qualifier="fuzzy-match">x</target>
+</trans-unit>
 <trans-unit id="6" translate="no"><source>code</source><target>code</target></trans-unit>
 <trans-unit id="7"><source>One. Two.</source>
 <seg-source><mrk mtype="seg" mid="a">One.</mrk> <mrk mtype="seg" mid="b">Two.</mrk></seg-source>
@@ -57,7 +59,7 @@ def test_translated_and_approved_segments_are_read(files):
 
 def test_all_targets_are_read_on_demand(files):
     one, two = files
-    assert {source for source, _ in pairs(one, everything=True)} >= {"new", "draft", "guess"}
+    assert {source for source, _ in pairs(one, everything=True)} >= {"new", "draft", "guess", "like"}
     assert ("new", "neu") in pairs(two, everything=True)
     assert not {"code", "no", "no target", "un"} & {source for source, _ in pairs(one, everything=True)}
     assert next(read_units(one, ("fr", "de"))).target == "eins"

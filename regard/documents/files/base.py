@@ -21,6 +21,7 @@ _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+_UNSAID = frozenset({"", "und", "mul", "mis", "zxx"})  # codes of no language (ISO 639)
 _SAME = {"no": "nb", "iw": "he", "in": "id", "zt": "zh", "pb": "pt"}
 _HINT = "save it as UTF-8"
 ENCODING_HEAD = 8_192  # bytes that hold the name of the encoding
@@ -52,16 +53,21 @@ class FileDocument:
     marked: Sequence[int]  # places of sentences with markup, which attention helps to place
     labels: frozenset[LanguagePair] = frozenset()  # languages that the file itself names
 
+    @property
+    def source(self) -> str:
+        """The language that the file says it is from; "": it does not say so. Of several languages the first."""
+        return min((said for said, _ in self.labels if said), default="")
+
     def check_languages(self, languages: LanguagePair) -> None:
         """Raise FileError if the file is from or into other languages than these, where both are known."""
         for label in self.labels:
             for said, asked, end in zip(label, languages, ("from", "into"), strict=True):
-                if said and asked and _language(said) != _language(asked):
+                if said and asked and bare_language(said) != bare_language(asked):
                     hint = f"choose a model {end} {said}, or change the label"
                     raise FileError(f"the file says that it is {end} '{said:.40}', not {end} '{asked}' ({hint})")
 
 
-def _language(code: str) -> str:
+def bare_language(code: str) -> str:
     """Return the part of a code that names the language, in one form."""
     language = re.split(r"[-_@.]", code.strip().lower(), maxsplit=1)[0]
     return _SAME.get(language, language)
@@ -90,17 +96,31 @@ def join_documents(
     originals = [text for document in documents for text in document.originals]
     explain = any(document.explain for document in documents)
     marked = [place for place, one in enumerate(p for each in documents for p in each.passages) if one.nodes]
-    return FileDocument(texts, originals, explain, complete, checked, marked, frozenset(labels))
+    return FileDocument(texts, originals, explain, complete, checked, marked, frozenset(map(_said, labels)))
+
+
+def _said(label: LanguagePair) -> LanguagePair:
+    """Return a label without the codes that name no language."""
+    source, target = (None if bare_language(code or "") in _UNSAID else code for code in label)
+    return source, target
 
 
 def rebuild_each(
     documents: Sequence[Document], predictions: Sequence[Prediction], pair: tuple[str, str] | None = None
 ) -> Iterator[str]:
     """Yield the translated text of each document; the predictions are in document order."""
+    for document, some in shared_out(documents, predictions):
+        yield document.rebuild(some, pair)
+
+
+def shared_out(
+    documents: Sequence[Document], predictions: Sequence[Prediction]
+) -> Iterator[tuple[Document, Sequence[Prediction]]]:
+    """Yield each document with its predictions, which are in document order."""
     first = 0
     for document in documents:
         last = first + len(document.texts)
-        yield document.rebuild(predictions[first:last], pair)
+        yield document, predictions[first:last]
         first = last
 
 

@@ -1,6 +1,6 @@
 """XLIFF 1.2, 2.0 and 2.1 (OASIS): untranslated units are filled; all other bytes of the file stay."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -8,11 +8,13 @@ from regard.documents.document import Document
 from regard.documents.files.base import (
     FileDocument,
     FileError,
+    bare_language,
     decode_text,
     encode_text,
     file_budget,
     join_documents,
     rebuild_each,
+    shared_out,
 )
 from regard.documents.files.xml_source import (
     DECLARATION,
@@ -29,19 +31,36 @@ from regard.documents.marked_text import MarkedText
 from regard.documents.passages import MarkKind
 from regard.documents.rendering import Style
 from regard.documents.size_budget import SizeBudget
+from regard.memory.xliff import CLOSING, EXACT, MACHINE, OPENING
 from regard.results import Prediction
 
 _OASIS = "urn:oasis:names:tc:xliff:document:"
 _NAMES = {f"{_OASIS}{version}": "" for version in ("1.1", "1.2", "2.0", "2.1", "2.2")}
 _UNTRANSLATED = frozenset({"new", "needs-translation", "initial"})  # states
-_OPENING, _CLOSING = frozenset({"bx", "bpt", "sc", "sm"}), frozenset({"ex", "ept", "ec", "em"})
 _AROUND = frozenset({"g", "pc", "mrk"})
-_DONE = frozenset({"approved", "confirmed", "locked"})  # attributes
-_MACHINE_UNIT = {"state": "translated", "subState": "regard:mt-suggestion"}  # attributes of a segment, 2.0
-_MACHINE_TARGET = {"state": "needs-review-translation", "state-qualifier": "mt-suggestion"}  # 1.2
+_LOCKS = frozenset({"approved", "confirmed", "locked"})  # attributes of a unit that stays
+_OF_SEGMENT = {"state": "translated", "subState": "regard:{origin}"}  # attributes of a new translation, 2.0
+_OF_TARGET = {"state": "needs-review-translation", "state-qualifier": "{origin}"}  # 1.2
 _LABELS = {"file": ("source-language", "target-language"), "xliff": ("srcLang", "trgLang")}  # 1.2 and 2.0
 
-_Piece = str | Document
+
+class _StateTag(NamedTuple):
+    """The opening tag of a segment (2.0) or a target (1.2), with attributes that name where its translation is from."""
+
+    source: str
+    attributes: Mapping[str, str]
+    documents: Sequence[Document]  # of its unit
+
+    def written(self, stored: Collection[int]) -> str:
+        """Return the tag; `stored`: ids of documents that only the translation memory translates."""
+        translated = [id(document) in stored for document in self.documents if document.texts]
+        origin = EXACT if translated and all(translated) else MACHINE
+        return with_attributes(
+            self.source, {name: each.format(origin=origin) for name, each in self.attributes.items()}
+        )
+
+
+_Piece = str | Document | _StateTag
 
 
 class _Span(NamedTuple):
@@ -69,20 +88,37 @@ def xliff_file(data: bytes, language: str | None) -> FileDocument:
     tokens = xml_tokens(text, _NAMES, budget)
     if next((token.name for token in tokens if token.kind == "open"), "") != "xliff":
         raise FileError("the file is not XLIFF: its first element has another name")
-    edits = dict(sorted(_Reader(tokens, language, budget).edits.items()))
-    documents = [piece for pieces in edits.values() for piece in pieces if isinstance(piece, Document)]
     labels = {place: label for place, token in enumerate(tokens) if (label := _label(token)) is not None}
+    language = language or next((bare_language(label[0] or "") for label in labels.values()), None)
+    edits = dict(sorted(_Reader(tokens, language, budget).edits.items()))
+    documents = _documents(piece for pieces in edits.values() for piece in pieces)
 
     def rebuild(predictions: Sequence[Prediction], pair: tuple[str, str] | None = None) -> bytes:
         texts, written = rebuild_each(documents, predictions), [token.source for token in tokens]
+        shared = shared_out(documents, predictions)
+        stored = {id(document) for document, some in shared if some and all(one.reused for one in some)}
         for place, pieces in edits.items():
-            written[place] = "".join(next(texts) if isinstance(piece, Document) else piece for piece in pieces)
+            written[place] = "".join(_written(piece, texts, stored) for piece in pieces)
         for place, label in labels.items():
             if pair is not None and not label[1]:
                 written[place] = with_attributes(written[place], {_LABELS[tokens[place].name][1]: pair[1]})
         return encode_text("".join(written), encoding, DECLARATION, "xmlcharrefreplace")
 
     return join_documents(documents, rebuild, labels.values())
+
+
+def _documents(pieces: Iterable[_Piece]) -> list[Document]:
+    return [piece for piece in pieces if isinstance(piece, Document)]
+
+
+def _written(piece: _Piece, texts: Iterator[str], stored: Collection[int]) -> str:
+    """Return a piece as it is written; `texts` has the translations of the documents, in their order."""
+    match piece:
+        case Document():
+            return next(texts)
+        case _StateTag():
+            return piece.written(stored)
+    return piece
 
 
 def _label(token: XmlToken) -> LanguagePair | None:
@@ -94,7 +130,7 @@ def _label(token: XmlToken) -> LanguagePair | None:
 
 def _opened(parent: _Element, token: XmlToken, place: int) -> _Element:
     given = token.attributes
-    done = any(name.rpartition(":")[2] in _DONE and value in ("yes", "true", "1") for name, value in given.items())
+    done = any(name.rpartition(":")[2] in _LOCKS and value in ("yes", "true", "1") for name, value in given.items())
     translatable = given["translate"] != "no" if "translate" in given else parent.translatable
     preserved = given["xml:space"] == "preserve" if "xml:space" in given else parent.preserved
     return _Element(token, place, translatable and not done, preserved)
@@ -129,20 +165,25 @@ class _Reader:
             named, before = self.tokens[source.first], self.tokens[source.first - 1].source
             tag = f"<{tag_name(named.source).removesuffix(named.name)}target>"
             written = [self.tokens[source.last].source, "" if before.strip() else before]
-            self.edits[source.last] = [*written, *self._target(tag, unit, source, segments)]
+            new = self._target(tag, unit, source, segments)
+            self.edits[source.last] = [*written, *new]
         elif state is None and self._has_content(target):
             there = self._segments(target)
             missing = [name for name, span in there.items() if name in segments and not self._has_content(span)]
+            new = list[_Piece]()
             for name in missing:
-                self._replace(there[name], self._around(self.tokens[there[name].first].source, segments[name], unit))
+                pieces = self._around(self.tokens[there[name].first].source, segments[name], unit)
+                self._replace(there[name], pieces)
+                new += pieces
             if not missing:
                 return
             if unit.token.name == "trans-unit":
-                self.edits[target.first] = [with_attributes(self.tokens[target.first].source, _MACHINE_TARGET)]
+                self.edits[target.first] = [_StateTag(self.tokens[target.first].source, _OF_TARGET, _documents(new))]
         else:
-            self._replace(target, self._target(self.tokens[target.first].source, unit, source, segments))
+            new = self._target(self.tokens[target.first].source, unit, source, segments)
+            self._replace(target, new)
         if unit.token.name == "segment":
-            self.edits[unit.place] = [with_attributes(unit.token.source, _MACHINE_UNIT)]
+            self.edits[unit.place] = [_StateTag(unit.token.source, _OF_SEGMENT, _documents(new))]
 
     def _replace(self, span: _Span, pieces: Sequence[_Piece]) -> None:
         self.edits |= dict.fromkeys(range(span.first, span.last + 1), ())
@@ -150,17 +191,19 @@ class _Reader:
 
     def _target(self, tag: str, unit: _Element, source: _Span, segments: Mapping[str, _Span]) -> list[_Piece]:
         """Return a target with the translation of all segments of a source, or of the source as a whole."""
+        if segments:
+            inner, cursor = list[_Piece](), source.first + 1
+            for span in segments.values():
+                inner += (token.source for token in self.tokens[cursor : span.first])
+                inner += self._around(self.tokens[span.first].source, span, unit)
+                cursor = span.last + 1
+            inner += (token.source for token in self.tokens[cursor : source.last])
+            opening, *rest = _enclosed(tag, inner)
+        else:
+            opening, *rest = self._around(tag, source, unit)
         if unit.token.name == "trans-unit":
-            tag = with_attributes(tag, _MACHINE_TARGET)
-        if not segments:
-            return self._around(tag, source, unit)
-        pieces, cursor = list[_Piece](), source.first + 1
-        for span in segments.values():
-            pieces += (token.source for token in self.tokens[cursor : span.first])
-            pieces += self._around(self.tokens[span.first].source, span, unit)
-            cursor = span.last + 1
-        pieces += (token.source for token in self.tokens[cursor : source.last])
-        return _enclosed(tag, pieces)
+            opening = _StateTag(_opening(tag), _OF_TARGET, _documents(rest))
+        return [opening, *rest]
 
     def _around(self, tag: str, span: _Span, unit: _Element) -> list[_Piece]:
         """Return an element with the translation of what another one contains."""
@@ -185,7 +228,7 @@ class _Reader:
             text.mark(kind, token.name, token.source)
             return place
         last = self.ends.get(place, place)
-        kind = "open" if token.name in _OPENING else "close" if token.name in _CLOSING else "point"
+        kind = "open" if token.name in OPENING else "close" if token.name in CLOSING else "point"
         pair = next((given[name] for name in ("rid", "startRef", "id") if name in given), "")
         text.mark(kind, f"{token.name[1:]} {pair}", "".join(one.source for one in self.tokens[place : last + 1]))
         return last
@@ -206,4 +249,8 @@ class _Reader:
 
 def _enclosed(tag: str, pieces: Sequence[_Piece]) -> list[_Piece]:
     """Return an element with other content; `tag` is its opening or empty tag."""
-    return [f"{tag.removesuffix('/>').rstrip()}>" if tag.endswith("/>") else tag, *pieces, f"</{tag_name(tag)}>"]
+    return [_opening(tag), *pieces, f"</{tag_name(tag)}>"]
+
+
+def _opening(tag: str) -> str:
+    return f"{tag.removesuffix('/>').rstrip()}>" if tag.endswith("/>") else tag

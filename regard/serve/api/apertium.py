@@ -16,11 +16,12 @@ from regard.serve.api.access import admitted
 from regard.serve.api.checking import check_served, check_sizes
 from regard.serve.api.endpoint import Endpoint, queried
 from regard.serve.api.models import Checked
-from regard.serve.errors import ApiError, bad
+from regard.serve.detection import detect
+from regard.serve.errors import ApiError, bad, plain_error
 from regard.serve.in_thread import in_thread
 from regard.serve.languages import ENGLISH, name_of, outward, served_code
 from regard.serve.service import Service
-from regard.serve.translating import Kind, TranslationRequest, check_pair, detect, translate
+from regard.serve.translating import Kind, TranslationRequest, check_pair, translate
 
 KINDS_OF_FORMAT: dict[str, Kind] = {"html": "html"}  # all other formats are plain text
 
@@ -53,8 +54,12 @@ class ApertiumAnswer(BaseModel):
 
 
 async def apertium_translate(service: Service, request: Request) -> ApertiumAnswer:
-    """Translate a text, as Apertium APy does."""
-    return await apertium_answer(service, request, await admitted(service, request))
+    """Translate a text, as Apertium APy does. A question of LibreTranslate (source, target) is a POST."""
+    values = await admitted(service, request)
+    if "langpair" not in values and not values.keys().isdisjoint(("source", "target")):
+        request.state.error_form = plain_error
+        raise ApiError(405, "Method Not Allowed: send q, source and target with POST", {"Allow": "POST"})
+    return await apertium_answer(service, request, values)
 
 
 async def apertium_answer(service: Service, request: Request, values: Mapping[str, Any]) -> ApertiumAnswer:

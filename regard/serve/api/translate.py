@@ -9,13 +9,14 @@ from regard.serve.api.access import admitted
 from regard.serve.api.apertium import apertium_answer, apertium_error
 from regard.serve.api.checking import MAX_QUOTED, asked_texts, check_libretranslate_sizes, check_served
 from regard.serve.api.libretranslate import DetectQuestion, TextQuestion
+from regard.serve.detection import Detected, detect
 from regard.serve.engine import Predict
 from regard.serve.errors import bad
 from regard.serve.in_thread import in_thread
 from regard.serve.languages import AUTO, outward
 from regard.serve.service import Service
 from regard.serve.settings import NO_LIMIT
-from regard.serve.translating import Detected, Kind, Translated, TranslationRequest, check_pair, detect, translate
+from regard.serve.translating import Kind, Translated, TranslationRequest, check_pair, translate
 
 KINDS: dict[str, Kind] = {"text": "text", "html": "html"}
 MAX_GUESSES, APERTIUM = 3, "apertium"

@@ -15,6 +15,7 @@ from regard.serve.api.checking import asked_texts, check_sizes, missing
 from regard.serve.api.request_body import read_values
 from regard.serve.api.translate import client_guess
 from regard.serve.catalogue import ServedModel
+from regard.serve.detection import SAMPLE, SURE, Detected, detect
 from regard.serve.engine import Predict
 from regard.serve.errors import LATE, ApiError, bad, later
 from regard.serve.in_thread import LARGE, in_thread
@@ -23,13 +24,9 @@ from regard.serve.memories import READ_ONLY, confirm
 from regard.serve.security import SUGGEST
 from regard.serve.service import Service
 from regard.serve.translating import (
-    SAMPLE,
-    SURE,
-    Detected,
     Translated,
     TranslationRequest,
     answered,
-    detect,
     sentences_of,
     taken_apart,
 )

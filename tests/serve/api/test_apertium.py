@@ -55,6 +55,14 @@ def test_a_form_with_a_pair_is_a_question_of_apertium(client):
     assert client.post("/translate", data=HELLO).json() == {"translatedText": "Hallo"}
 
 
+def test_errors_name_parameters_of_the_client_alone(client):
+    """A question of LibreTranslate in a GET is told how LibreTranslate asks."""
+    found = client.get("/translate", params=HELLO)
+    assert (found.status_code, found.headers["Allow"], list(found.json())) == (405, "POST", ["error"])
+    asked = [client.post("/translate", data={name: HELLO[name] for name in HELLO if name != left}) for left in HELLO]
+    assert not any("langpair" in one.text for one in (found, *asked))
+
+
 @pytest.mark.parametrize("method", ["get", "post"])
 def test_languages_are_identified_and_named(client, method):
     assert getattr(client, method)("/identifyLang", params={"q": "guten morgen!"}).json() == {"de": 0.9}

@@ -94,6 +94,22 @@ def test_the_language_of_a_file_may_be_left_open(client):
     assert client.get(url).content == b"Hello"
 
 
+def xliff(*languages):
+    unit = '<body><trans-unit id="1"><source>Guten Morgen!</source></trans-unit></body>'
+    files = [f'<file source-language="{one}" target-language="de">{unit}</file>' for one in languages]
+    return f"<xliff version='1.2'>{''.join(files)}</xliff>".encode()
+
+
+def test_the_language_that_a_file_names_counts(client):
+    """The detector takes the text for German."""
+    url = ask(client, "a.xlf", xliff("en-US"), source="auto").json()["translatedFileUrl"]
+    assert ">de:Guten de:Morgen!</target>" in client.get(url).text
+    mixed = ask(client, "a.xlf", xliff("en", "fr"), source="auto")
+    assert (mixed.status_code, "from 'fr', not from 'en'" in mixed.json()["error"]) == (400, True)
+    unserved = ask(client, "a.xlf", xliff("fr"), source="auto")
+    assert unserved.json()["error"] == "German (de) is not available as a target language from French (fr)"
+
+
 def test_a_file_in_the_language_already(client):
     url = ask(client, source="de", target="de").json()["translatedFileUrl"]
     assert client.get(url).content == b"Hello\nWorld\n"
