@@ -12,7 +12,7 @@ from regard.memory.store import TranslationUnit
 from regard.packed import open_packed
 
 OPENING, CLOSING = frozenset({"bx", "bpt", "sc", "sm"}), frozenset({"ex", "ept", "ec", "em"})  # inline codes of a pair
-MACHINE, EXACT = "mt-suggestion", "exact-match"  # state-qualifier of 1.2; subState of 2, after a prefix
+MT_SUGGESTION, EXACT_MATCH = "mt-suggestion", "exact-match"  # state-qualifier of 1.2; subState of 2, after a prefix
 _CODES = OPENING | CLOSING | {"x", "ph", "it", "sub", "cp"}  # markup of the text's own format
 _DONE = frozenset(("translated", "reviewed", "final", "signed-off"))  # states of 1.2 and 2
 _UNSURE = frozenset(("mt", "fuzzy", "suggestion"))  # parts of a state-qualifier: the target is a guess

@@ -31,7 +31,7 @@ from regard.documents.marked_text import MarkedText
 from regard.documents.passages import MarkKind
 from regard.documents.rendering import Style
 from regard.documents.size_budget import SizeBudget
-from regard.memory.xliff import CLOSING, EXACT, MACHINE, OPENING
+from regard.memory.xliff import CLOSING, EXACT_MATCH, MT_SUGGESTION, OPENING
 from regard.results import Prediction
 
 _OASIS = "urn:oasis:names:tc:xliff:document:"
@@ -54,7 +54,7 @@ class _StateTag(NamedTuple):
     def written(self, stored: Collection[int]) -> str:
         """Return the tag; `stored`: ids of documents that only the translation memory translates."""
         translated = [id(document) in stored for document in self.documents if document.texts]
-        origin = EXACT if translated and all(translated) else MACHINE
+        origin = EXACT_MATCH if translated and all(translated) else MT_SUGGESTION
         return with_attributes(
             self.source, {name: each.format(origin=origin) for name, each in self.attributes.items()}
         )
