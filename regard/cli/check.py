@@ -57,9 +57,9 @@ def behaviour_command(
 ) -> None:
     """Test how translators treat negations, numbers, names, tags and the like.
 
-    Prints the percentage of answers without a certain error, suite by suite, for runs and servers side by side. The
-    key of the first server is read from the variable REGARD_API_KEY; that of another one from its own variable, such
-    as REGARD_API_KEY_API_FREE_DEEPL_COM.
+    Prints the percentage of answers without a certain error, suite by suite, for runs and servers side by side. It
+    does not measure quality (regard evaluate does). The key of the first server is read from the variable
+    REGARD_API_KEY; that of another one from its own variable, such as REGARD_API_KEY_API_FREE_DEEPL_COM.
 
     regard check runs/en-de
     regard check runs/a runs/b --only negation --only numbers

@@ -245,7 +245,7 @@ class _Given(NamedTuple):
 def _predict_lines(run: Path, words: list[str], source: Path | None, output: Path | None, given: _Given) -> None:
     """Answer texts, lines or a document."""
     from regard.predictor.kept_terms import KeptTerms
-    from regard.predictor.line_answers import Abstention, LineFormat, answer_blocks, document_path
+    from regard.predictor.line_answers import ARGUMENT, Abstention, LineFormat, answer_blocks, document_path
     from regard.predictor.memory_answers import MemoryAnswers
 
     texts, changes = _texts_and_changes(words, source)
@@ -265,7 +265,9 @@ def _predict_lines(run: Path, words: list[str], source: Path | None, output: Pat
     if "" in texts:
         warn('the text is empty (to read lines of stdin, leave "" out)')
     sure = Abstention(given.abstain, predictor, run, warn)
-    _write(answer_blocks(predictor, document, source or lines, kept, sure, shown, memory, raw=given.raw), output)
+    name = str(source or (ARGUMENT if texts else "stdin"))
+    blocks = answer_blocks(predictor, document, source or lines, kept, sure, shown, memory, name=name, raw=given.raw)
+    _write(blocks, output)
 
 
 def _predict_shards(run: Path, words: list[str], folder: Path | None, given: _Given, bulk: tuple[Any, ...]) -> None:

@@ -101,7 +101,12 @@ WordPairsFile = Annotated[
 ]
 TrainMinutes = Annotated[
     float | None,
-    typer.Option(min=0.01, metavar="NUMBER", rich_help_panel="Run", help="Time limit: training.max_minutes."),
+    typer.Option(
+        min=0.01,
+        metavar="NUMBER",
+        rich_help_panel="Run",
+        help="Time limit: training.max_minutes. Reading the texts, planning and the vocabulary come before it.",
+    ),
 ]
 Resume = Annotated[bool, typer.Option("--resume", rich_help_panel="Run", help="Continue an interrupted run.")]
 PlanOption = Annotated[bool, typer.Option("--plan", rich_help_panel="Run", help="Only estimate memory and time.")]
@@ -176,21 +181,24 @@ def _imported(start: Path | None, run: Path | None, *, quiet: bool) -> Path | No
 
 def _train(request: "TrainingRequest", plan: bool, quiet: bool) -> None:
     """Train as a request says, or print what it would take."""
+    from regard.recipes.best import phrase_minutes
     from regard.reports.forecast.hopeless_plan import hopeless_plan
     from regard.runs import train_run
     from regard.runs.rehearsal import Rehearsal
+    from regard.runs.training import advised_command
 
     if request.resume and _goes_on_in_rounds(request, quiet):
         return
     if not (plan or request.resume):
         request.check_free()  # before the machine is measured
     with _options_named():
-        experiment, opened = request.read(say_unless(quiet))
+        (experiment, updates), opened = request.read(say_unless(quiet))
         if plan:
-            print("\n".join(Rehearsal(experiment).plan().lines(experiment)))
+            print("\n".join(Rehearsal(experiment).plan(updates).lines(experiment)))
             return
-        if not request.resume and (few := hopeless_plan(experiment)):
-            warn(f"{few}: give more minutes, or use regard best, which also counts phrases")
+        if not request.resume and (few := hopeless_plan(experiment, updates)):
+            command = advised_command(experiment, phrase_minutes(experiment))
+            warn(f"{few}: give more minutes, or count phrases, too, which have time here with {command}")
         if not train_run(experiment, resume=request.resume, opened=opened, quiet=quiet):
             raise typer.Exit(INTERRUPTED)
 

@@ -4,9 +4,11 @@ from regard.config import SETTINGS_FILE
 from regard.experiment.catalogue import catalogue
 from regard.experiment.checks import too_long_sources
 from regard.experiment.complete_settings import (
+    PlannedExperiment,
     count_examples,
     empty_model,
     load_experiment,
+    plan_experiment,
     read_changes,
     read_experiment,
     saved_experiment,
@@ -40,6 +42,7 @@ __all__ = [
     "EvaluationSettings",
     "Experiment",
     "InitialSettings",
+    "PlannedExperiment",
     "RerankSettings",
     "TextSettings",
     "add_parts",
@@ -50,6 +53,7 @@ __all__ = [
     "load_experiment",
     "load_parts",
     "named_parts",
+    "plan_experiment",
     "read_changes",
     "read_experiment",
     "saved_experiment",

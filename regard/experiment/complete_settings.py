@@ -7,12 +7,11 @@ from dataclasses import replace
 from functools import cache, partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
 from regard.config import (
-    SETTINGS_FILE,
     collected_notes,
     deferred_warnings,
     lay,
@@ -46,8 +45,8 @@ from regard.experiment.initial import (
 from regard.experiment.layouts import forgotten_label, has_readers, read_alike, text_settings, with_layouts
 from regard.experiment.own_parts import load_parts, missing_parts, named_parts
 from regard.experiment.settings import Experiment
-from regard.experiment.sizes import FEW_PAIRS, LARGE_DATA, defaults_for, held_out_fraction, task_defaults, updates_of
-from regard.experiment.time_plan import may_be_paced, may_be_planned, paced_defaults, planned_defaults
+from regard.experiment.sizes import FEW_PAIRS, LARGE_DATA, held_out_fraction, task_defaults, updates_of
+from regard.experiment.time_plan import pace_defaults, size_defaults
 from regard.experiment.upgrade import check_files, upgraded
 from regard.models import MODELS, Model
 from regard.synonyms import equivalent
@@ -71,6 +70,26 @@ def read_experiment(
     adapts: bool = False,
     say: Callable[[str], None] | None = None,
 ) -> Experiment:
+    """Return the complete settings of a new run, as `plan_experiment` does."""
+    return plan_experiment(path, changes, text=text, start=start, adapts=adapts, say=say).experiment
+
+
+class PlannedExperiment(NamedTuple):
+    """Complete settings, and the updates that their time limit allows."""
+
+    experiment: Experiment
+    updates: int | None  # None: not measured
+
+
+def plan_experiment(
+    path: Path | None,
+    changes: Iterable[str] = (),
+    *,
+    text: str | None = None,
+    start: Path | None = None,
+    adapts: bool = False,
+    say: Callable[[str], None] | None = None,
+) -> PlannedExperiment:
     """Return the complete settings of a new run, which starts from the run `start`, if given.
 
     With `adapts` a translator is fine-tuned on other texts: those of `start` are mixed in, with defaults for that.
@@ -97,10 +116,10 @@ def read_experiment(
         said = with_corrections(_read(file, changes), start or named_run(named), say)
         if adapts and start is not None:
             said = with_old_texts(said, start, say)
-        experiment = _completed(said, {} if start is None else continued(start, said), say, adapts=adapts)
-        if table and (warning := forgotten_label(experiment)):
-            warnings.warn(warning, stacklevel=2)
-        return experiment
+        planned = _completed(said, {} if start is None else continued(start, said), say, adapts=adapts)
+        if table and (warning := forgotten_label(planned.experiment)):
+            warnings.warn(warning, stacklevel=3)
+        return planned
 
 
 def load_experiment(path: Path | None, changes: Iterable[str] = ()) -> Experiment:
@@ -236,7 +255,7 @@ def empty_model(experiment: Experiment) -> Model:
 
 def _completed(
     said: dict[str, Any], base: dict[str, Any], say: Callable[[str], None] | None, *, adapts: bool = False
-) -> Experiment:
+) -> PlannedExperiment:
     """Complete the given settings by those of a run to start from, and by defaults."""
     settings = _with_model(with_text(merge(base, said)))
     given = read_settings(Experiment, _without_open_schedule(settings))
@@ -247,7 +266,8 @@ def _completed(
     settings = with_layouts(settings, given, say)
     given = read_settings(Experiment, _without_open_schedule(settings))
     pairs = count_examples(given)
-    defaults = lay(_sizes(given, said, pairs, say), task_defaults(task, settings))
+    sizes = size_defaults(given, said, pairs, say)
+    defaults = lay(sizes.settings, task_defaults(task, settings))
     if adapts and is_adaptation(given):
         defaults = lay(defaults, adaptation_defaults(given, said, pairs, _count(given, "old.train")))
         defaults["data"].pop("recombination", None)
@@ -264,8 +284,8 @@ def _completed(
         if given.model.name != task.spec.model:
             empty_model(given)
         raise
-    pace = _pace(experiment, said, pairs, say)
-    experiment = read_settings(Experiment, lay(lay(defaults, pace), settings)) if pace else experiment
+    pace = pace_defaults(experiment, said, pairs, say)
+    experiment = read_settings(Experiment, lay(lay(defaults, pace.settings), settings)) if pace.settings else experiment
     with collected_notes() as notes:
         experiment, model = _with_own_languages(experiment, settings)
     if model is not None:
@@ -273,7 +293,9 @@ def _completed(
     for line in ineffective_settings(experiment, said, notes):
         warnings.warn(line, stacklevel=2)
     parts = tuple(one.absolute() for one in experiment.parts)
-    return replace(experiment, data=experiment.data.located(), parts=parts)
+    return PlannedExperiment(
+        replace(experiment, data=experiment.data.located(), parts=parts), sizes.updates or pace.updates
+    )
 
 
 def _without_open_schedule(settings: dict[str, Any]) -> dict[str, Any]:
@@ -311,28 +333,6 @@ def _spell_all(tokenizer: Any, given: Experiment) -> None:
     if isinstance(tokenizer, dict) and "size" in tokenizer:
         characters = set[str]().union(*chain.from_iterable(one.texts.values() for one in learnt_examples(given)))
         tokenizer["size"] = max(tokenizer["size"], 2 * (FIRST_PIECE + len(characters)))
-
-
-def _sizes(given: Experiment, said: Mapping[str, Any], pairs: int, say: Callable[[str], None] | None) -> dict[str, Any]:
-    """Return defaults by the size of the data, or by the time: as planned at the start of a resumed run."""
-    if not may_be_planned(said, given):
-        return defaults_for(pairs)
-    if given.run is not None and (given.run / SETTINGS_FILE).is_file():
-        before = read_yaml(given.run / SETTINGS_FILE)
-        return lay(defaults_for(pairs), {group: before.get(group, {}) for group in ("text", "model", "training")})
-    return planned_defaults(given, pairs, say) if say else defaults_for(pairs)
-
-
-def _pace(
-    experiment: Experiment, said: Mapping[str, Any], examples: int, say: Callable[[str], None] | None
-) -> dict[str, Any]:
-    """Return warm-up and validations by the time, if not given: as planned at the start of a resumed run."""
-    if not may_be_paced(said, experiment):
-        return {}
-    if experiment.run is not None and (experiment.run / SETTINGS_FILE).is_file():
-        before = read_yaml(experiment.run / SETTINGS_FILE).get("training", {})
-        return {"training": {name: before[name] for name in ("schedule", "validate_every") if name in before}}
-    return paced_defaults(experiment, examples, say) if say else {}
 
 
 def _read(settings: Mapping[str, Any], changes: Iterable[str]) -> dict[str, Any]:

@@ -6,12 +6,20 @@ from typing import Any, NamedTuple, cast
 
 import torch
 
-from regard.config import lay
+from regard.config import SETTINGS_FILE, lay, read_yaml
 from regard.data.columns import Columns, learn_columns, longest_read
 from regard.data.readers import READERS
 from regard.errors import ConfigError, RegardError
 from regard.experiment.settings import Experiment
-from regard.experiment.sizes import DATA_SIZES, LARGE_DATA, SENTENCE_PIECES, DataSize, settings_of_size, size_for
+from regard.experiment.sizes import (
+    DATA_SIZES,
+    LARGE_DATA,
+    SENTENCE_PIECES,
+    DataSize,
+    defaults_for,
+    settings_of_size,
+    size_for,
+)
 from regard.models import MODELS, ROUTE
 from regard.records import UNK, Batch, Sequences
 from regard.registry import Choice
@@ -27,6 +35,7 @@ WHOLE_WORDS = 30_000  # pieces of a vocabulary whose tokenizer has no size
 _FIRST = 1_000  # examples from which lengths are estimated
 _VALIDATIONS = 8  # minimum within the time
 FEW_EPOCHS = 10  # below this a network does not overfit and needs little dropout
+_UNMEASURED = (RegardError, RuntimeError, ValueError, TypeError, LookupError, NotImplementedError)  # of faulty settings
 
 _Say = Callable[[str], None]
 
@@ -37,6 +46,13 @@ class TimePlan(NamedTuple):
     size: DataSize
     updates: int
     tokens_per_second: float  # of batches, padding included
+
+
+class PlannedSettings(NamedTuple):
+    """Settings, in the form of a file, and the updates that they are made for."""
+
+    settings: dict[str, Any]
+    updates: int | None = None  # None: not measured
 
 
 class TrainingPace(NamedTuple):
@@ -85,10 +101,35 @@ def sized_columns(experiment: Experiment, small: Columns) -> dict[str, Any]:
     return {name: sized[id(column)] for name, column in small.items()}
 
 
+def size_defaults(given: Experiment, settings: Mapping[str, Any], pairs: int, say: _Say | None) -> PlannedSettings:
+    """Return defaults by the size of the data, or by the time: as planned at the start of a resumed run."""
+    if not _may_be_planned(settings, given):
+        return PlannedSettings(defaults_for(pairs))
+    if given.run is not None and (given.run / SETTINGS_FILE).is_file():
+        before = read_yaml(given.run / SETTINGS_FILE)
+        kept = {group: before.get(group, {}) for group in ("text", "model", "training")}
+        return PlannedSettings(lay(defaults_for(pairs), kept))
+    return _planned_defaults(given, pairs, say) if say else PlannedSettings(defaults_for(pairs))
+
+
+def pace_defaults(
+    experiment: Experiment, settings: Mapping[str, Any], examples: int, say: _Say | None
+) -> PlannedSettings:
+    """Return warm-up and validations by the time, if not given: as planned at the start of a resumed run."""
+    if not _may_be_paced(settings, experiment):
+        return PlannedSettings({})
+    if experiment.run is not None and (experiment.run / SETTINGS_FILE).is_file():
+        before = read_yaml(experiment.run / SETTINGS_FILE).get("training", {})
+        return PlannedSettings(
+            {"training": {name: before[name] for name in ("schedule", "validate_every") if name in before}}
+        )
+    return _paced_defaults(experiment, examples, say) if say else PlannedSettings({})
+
+
 _NETWORK = {"encoder", "decoder"}  # parts of the table of sizes
 
 
-def may_be_planned(settings: Mapping[str, Any], experiment: Experiment) -> bool:
+def _may_be_planned(settings: Mapping[str, Any], experiment: Experiment) -> bool:
     """Return whether network, vocabulary and batches are left open, and a time limit is given."""
     training, model = settings.get("training", {}), settings.get("model", {})
     timed = any(training.get(limit) for limit in ("max_minutes", "max_core_minutes"))
@@ -105,12 +146,12 @@ def may_be_planned(settings: Mapping[str, Any], experiment: Experiment) -> bool:
     return timed and free and bool(sized)
 
 
-def may_be_paced(settings: Mapping[str, Any], experiment: Experiment) -> bool:
+def _may_be_paced(settings: Mapping[str, Any], experiment: Experiment) -> bool:
     """Return whether a time limits a gradient-based training, and warm-up and validations are left open."""
     training = settings.get("training", {})
     timed = any(training.get(limit) for limit in ("max_minutes", "max_core_minutes"))
     free = not {"schedule", "validate_every"} <= training.keys() and means_cpu(experiment.device)
-    return timed and free and not may_be_planned(settings, experiment)
+    return timed and free and not _may_be_planned(settings, experiment)
 
 
 def means_cpu(device: str) -> bool:
@@ -118,8 +159,8 @@ def means_cpu(device: str) -> bool:
     return device == "cpu" or (device == "auto" and not torch.cuda.is_available())
 
 
-def planned_defaults(experiment: Experiment, pairs: int, say: _Say) -> dict[str, Any]:
-    """Return settings, in the form of a file, for `pairs` within the time of the experiment."""
+def _planned_defaults(experiment: Experiment, pairs: int, say: _Say) -> PlannedSettings:
+    """Return settings for `pairs` within the time of the experiment."""
     minutes = _minutes(experiment)
     say(f"measuring how fast this machine trains, to plan {minutes:g} min of training")
     plan = plan_for(pairs, minutes * 60, lambda size: measured_speed(experiment, size))
@@ -142,7 +183,7 @@ def planned_defaults(experiment: Experiment, pairs: int, say: _Say) -> dict[str,
             "validate_every": min(500, max(50, plan.updates // 8)),
         },
     }
-    return lay(settings_of_size(size, pairs, plan.updates), changes)
+    return PlannedSettings(lay(settings_of_size(size, pairs, plan.updates), changes), plan.updates)
 
 
 def planned_warmup(usual: int, updates: int) -> int:
@@ -150,12 +191,12 @@ def planned_warmup(usual: int, updates: int) -> int:
     return min(usual, max(1, updates // 10))
 
 
-def paced_defaults(experiment: Experiment, examples: int, say: _Say) -> dict[str, Any]:
-    """Return warm-up and validations, in the form of a file, for the time of a complete experiment."""
+def _paced_defaults(experiment: Experiment, examples: int, say: _Say) -> PlannedSettings:
+    """Return warm-up and validations for the time of a complete experiment."""
     minutes, training = _minutes(experiment), experiment.training
     pace = measured_pace(experiment)
     if pace is None:
-        return {}
+        return PlannedSettings({})
     updates = max(1, round(minutes * 60 * TRAINING / pace.seconds))
     rounds = f" or {updates * pace.rows / examples:.1f} epochs" if examples < LARGE_DATA else ""
     say(f"planned: about {updates:,} updates{rounds} in {minutes:g} minutes ({1 / pace.seconds:,.1f} updates/s)")
@@ -164,7 +205,7 @@ def paced_defaults(experiment: Experiment, examples: int, say: _Say) -> dict[str
     schedule = {"warmup": planned_warmup(warmup, updates)} if warmup else {}
     if "updates" in training.schedule.settings:
         schedule["updates"] = updates
-    return {"training": found | ({"schedule": schedule} if schedule else {})}
+    return PlannedSettings({"training": found | ({"schedule": schedule} if schedule else {})}, updates)
 
 
 def measured_pace(experiment: Experiment) -> "TrainingPace | None":
@@ -184,10 +225,18 @@ def measured_pace(experiment: Experiment) -> "TrainingPace | None":
             optimizer.zero_grad()
 
         spent = _time_of(update)
-    except (RegardError, RuntimeError, ValueError, TypeError, LookupError, NotImplementedError):
+    except _UNMEASURED:
         return None
     times = experiment.training.accumulate
     return TrainingPace(spent.wall * times, len(batch.lines) * times, spent.core * times)
+
+
+def examples_of_update(experiment: Experiment) -> int | None:
+    """Return the number of examples of an update, by the first ones; None where `measured_pace` fails, too."""
+    try:
+        return len(_first_batch(experiment)[0].lines) * experiment.training.accumulate
+    except _UNMEASURED:
+        return None
 
 
 def _first_batch(experiment: Experiment) -> tuple[Batch, Columns]:

@@ -2,10 +2,11 @@
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from rapidfuzz.distance import Levenshtein
+from rapidfuzz.distance import Levenshtein, Opcodes
 
+from regard.results import SegmentDifference
 from regard.scripts import UNSPACED
 from regard.text.clean import without_surrogates
 
@@ -14,6 +15,8 @@ THRESHOLD = 70  # per cent, below which a segment helps little
 _ALMOST = 99  # the same words with other capitals or punctuation
 _WORDS = re.compile(rf"[{UNSPACED}]|[^\W_]+(?:['’][^\W_]+)*")
 _SPACES = re.compile(r"\s+")
+
+_Span = tuple[int, int]
 
 
 def plain_text(text: str) -> str:
@@ -34,20 +37,29 @@ def percent_of(words: Sequence[str], others: Sequence[str], threshold: int = 0) 
     return min(_ALMOST, 100 * (longest - distance) // longest) if distance <= most else 0
 
 
-def differences(text: str, other: str) -> list[tuple[str, str]]:
-    """Return the stretches of two texts in order, by characters: equal, replaced, or on one side alone."""
+def differences(text: str, other: str) -> list[SegmentDifference]:
+    """Return the stretches in which two texts differ, in order: replaced words, words on one side alone, other signs.
+
+    Signs and spaces belong to the word before them; spaces at the ends are not compared.
+    """
     sides = [[(found.start(), found.end()) for found in _WORDS.finditer(one)] for one in (text, other)]
     words = [[one[start:end].casefold() for start, end in side] for one, side in zip((text, other), sides, strict=True)]
-    found, places = list[tuple[str, str]](), [0, 0]
-    for step in Levenshtein.opcodes(*words):
-        ends = [_end(sides[0], step.src_end, text), _end(sides[1], step.dest_end, other)]
-        found.append((text[places[0] : ends[0]], other[places[1] : ends[1]]))
+    found, places = list[SegmentDifference](), [0, 0]
+    for ends in [*_steps(Levenshtein.opcodes(*words), sides, text, other), [len(text), len(other)]]:
+        one = SegmentDifference(text[places[0] : ends[0]], other[places[1] : ends[1]], places[1])
+        found += [one] if one.text.strip() != one.segment.strip() else []
         places = ends
-    if places != [len(text), len(other)]:
-        found.append((text[places[0] :], other[places[1] :]))
     return found
 
 
-def _end(spans: Sequence[tuple[int, int]], count: int, text: str) -> int:
+def _steps(opcodes: Opcodes, sides: Sequence[Sequence[_Span]], text: str, other: str) -> Iterator[list[int]]:
+    """Yield where both texts are after each word that they share, and after each other stretch."""
+    for step in opcodes:
+        count = step.src_end - step.src_start if step.tag == "equal" else 1
+        for left in reversed(range(count)):
+            yield [_end(sides[0], step.src_end - left, text), _end(sides[1], step.dest_end - left, other)]
+
+
+def _end(spans: Sequence[_Span], count: int, text: str) -> int:
     """Return where the first `count` words end, with the signs and spaces before the next one."""
     return spans[count][0] if count < len(spans) else len(text) if count else 0

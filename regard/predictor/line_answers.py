@@ -29,6 +29,9 @@ _UNREAD = (".pdf", ".doc", ".odt", ".rtf", ".epub", ".xls", ".xlsx", ".ppt", ".p
 _WRITTEN = {".pot": ".po"}  # other kinds that a translation may be of
 
 
+ARGUMENT = "argument"  # the source of texts on the command line, a line each
+
+
 class LineFormat(NamedTuple):
     """The format in which predictions are written."""
 
@@ -55,20 +58,26 @@ def answer_blocks(
     shown: LineFormat,
     memory: MemoryAnswers,
     *,
+    name: str,
     raw: bool,
 ) -> Iterator[bytes]:
-    """Return the translated document, else the answers to lines; at the end warn of what was withheld or not used."""
+    """Return the translated document, else the answers to lines; at the end warn of what was withheld or not used.
+
+    `name`: of the source in messages. For ARGUMENT, a few texts, the segments of a memory are listed.
+    """
     if document:
         yield from translated_document(predictor, document, kept, memory)
         memory.close()
         kept.close()
         return
-    name, numbers = str(source) if isinstance(source, Path) else "stdin", count()
+    numbers = count()
     answer = line_answer(predictor, kept, sure, memory, raw=raw, alignment=shown.alignment)
     with ExitStack() as stack:
         stream = stack.enter_context(open_packed(source)) if isinstance(source, Path) else source
         chunks = chunks_of_lines(stream, name, kept.warn)
         for some in kept.counted(predicted(answer, chunks, name, kept.warn)):
+            if name == ARGUMENT and not shown.as_json:
+                memory.list_matches(some)
             named = predictor.explainer.with_evidence(some) if shown.as_json else some
             yield "".join(f"{shown.write(one, next(numbers))}\n" for one in named).encode()
     sure.close()

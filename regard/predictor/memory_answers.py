@@ -2,12 +2,13 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 
 from regard.memory import Recall, SegmentMemory, TranslationMemory
 from regard.predictor.kept_terms import LineAnswer, Warn
 from regard.predictor.predictor import Predictor
-from regard.results import Prediction
+from regard.results import DocumentPrediction, Prediction, TextPrediction
 
 
 class MemoryAnswers:
@@ -57,6 +58,13 @@ class MemoryAnswers:
                 raise
 
         return counted
+
+    def list_matches(self, predictions: Sequence[Prediction]) -> None:
+        """Report the most similar segment of each sentence."""
+        for prediction in predictions:
+            sentences = prediction.parts if isinstance(prediction, DocumentPrediction) else [prediction]
+            for match in chain.from_iterable(one.memory[:1] for one in sentences if isinstance(one, TextPrediction)):
+                self._warn(f"memory: {match.percent} %: {match.source} → {match.target}")
 
     def close(self) -> None:
         """Report how many sentences the memory answered."""

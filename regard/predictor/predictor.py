@@ -1,6 +1,7 @@
 """Texts → predictions, for the command line, evaluation and pages."""
 
 import copy
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
@@ -305,8 +306,7 @@ class Predictor:
             data: The bytes of the file.
             suffix: Its kind, one of `regard.documents.files.SUFFIXES`: ".docx", ".xlf" …
             search: In place of the run's search.
-            glossary: As of `predict`.
-            memory: As of `translate`.
+            glossary, memory: As of `translate`.
 
         Raises:
             FileError: Another kind, a broken file, or one that names other languages.
@@ -317,11 +317,12 @@ class Predictor:
         if self.task.texts.document("", languages[0]) is None:
             raise DataError("file", "this model translates no files", hint="give it texts")
         document = file_document(data, suffix, language=languages[0], target=languages[1])
+        for note in document.notes:
+            warnings.warn(note, stacklevel=2)
         lines = with_windows(document.texts, self.task.texts.window)
-        matches = recalled_sentences(memory, document.originals)
         found = reused(
             document.texts,
-            matches,
+            recalled_sentences(memory, document.originals),
             lambda left: self.predict([lines[one] for one in left], search=search, glossary=of_places(glossary, left)),
         )
         if document.explain:

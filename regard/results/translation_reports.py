@@ -78,6 +78,14 @@ class LexiconReport(NamedTuple):
         return {"faults": [fault._asdict() for fault in self.faults], "usual": dict(self.usual)}
 
 
+class SegmentDifference(NamedTuple):
+    """A stretch in which a text and a segment differ."""
+
+    text: str
+    segment: str
+    place: int  # of the stretch in the segment, in characters
+
+
 class MemoryMatch(NamedTuple):
     """A segment that is like a text."""
 
@@ -88,7 +96,7 @@ class MemoryMatch(NamedTuple):
     origin: str  # file or client that added the segment
     author: str
     created: str  # ISO 8601, UTC
-    differs: Sequence[tuple[str, str]] = ()  # stretches of text and segment in order, of a match that is not exact
+    differs: Sequence[SegmentDifference] = ()  # in order, of a match that is not exact
 
     @property
     def exact(self) -> bool:

@@ -16,7 +16,7 @@ from regard.data.columns import Columns, example_values, small_columns
 from regard.data.streams import BATCHES_AHEAD
 from regard.errors import ConfigError, DataError, RegardError
 from regard.experiment import Experiment, empty_model
-from regard.experiment.time_plan import TRAINING, measured_pace, sized_columns
+from regard.experiment.time_plan import TRAINING, sized_columns
 from regard.models import MODELS, Model
 from regard.ops.memory import free_bytes, lacks_memory
 from regard.records import Batch
@@ -169,8 +169,11 @@ class Rehearsal:
         for line in dict.fromkeys(map(str, notes)):
             warnings.warn(line, stacklevel=2)
 
-    def plan(self) -> MemoryPlan:
-        """Return memory and time of the run. Raises ConfigError for a model that exceeds the memory."""
+    def plan(self, updates: int | None = None) -> MemoryPlan:
+        """Return memory and time of the run, whose time limit allows `updates`, if these are known.
+
+        Raises ConfigError for a model that exceeds the memory.
+        """
         self.check_memory()
         experiment, sample = self.experiment, self.sample
         columns = cast(Columns, sample.columns)
@@ -192,8 +195,8 @@ class Rehearsal:
             count += 1
         scale = self.tokens / _size(batch)
         seconds = (time.perf_counter() - start) / count * scale * experiment.training.accumulate
-        pace = measured_pace(experiment) if experiment.training.max_minutes else None
-        spent = seconds if pace is None else pace.seconds
+        minutes = experiment.training.max_minutes
+        spent = minutes * 60 * TRAINING / updates if minutes and updates else seconds
         return MemoryPlan(parameters, pieces, self.weights, saved * scale, self.waiting, spent)
 
     def halvings(self, device: torch.device) -> int:

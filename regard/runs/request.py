@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from regard.config import own_folder, parse_changes, quoted
 from regard.errors import ConfigError
-from regard.experiment import Experiment, read_experiment, text_settings
+from regard.experiment import PlannedExperiment, plan_experiment, text_settings
 from regard.experiment.data import by_ending
 from regard.runs.folder import RunFolder
 from regard.runs.run import Run
@@ -58,13 +58,13 @@ class TrainingRequest(NamedTuple):
         if self.run is not None and os.environ.get("RANK", "0") == "0":
             RunFolder(self.run).check_free()
 
-    def read(self, say: Callable[[str], None]) -> tuple[Experiment, Run | None]:
-        """Return the complete settings, and the run to resume, where the request names only a run.
+    def read(self, say: Callable[[str], None]) -> tuple[PlannedExperiment, Run | None]:
+        """Return the complete settings, with a plan, and the run to resume, where the request names only a run.
 
-        Raises as `read_experiment` and `Run.open` do.
+        Raises as `plan_experiment` and `Run.open` do.
         """
         if self.config is not None or not self.resume:
-            found = read_experiment(self.config, self.changes, text=self.text, start=self.start, adapts=True, say=say)
+            found = plan_experiment(self.config, self.changes, text=self.text, start=self.start, adapts=True, say=say)
             return found, None
         named = parse_changes(self.changes).get("run")
         if not isinstance(named, str):
@@ -73,7 +73,7 @@ class TrainingRequest(NamedTuple):
         run = Run.open(folder, self.changes if self.text is None else ())
         if self.text is not None:
             run = run.changed([*text_settings(self.text, run.experiment.task.name)[1], *self.changes])
-        return run.experiment, run
+        return PlannedExperiment(run.experiment, None), run
 
 
 def config_and_changes(words: Sequence[str]) -> tuple[Path | None, list[str]]:

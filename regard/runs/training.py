@@ -119,7 +119,7 @@ def train(
     words = [f"{name}={quoted(str(file))}" for name, file in files.items() if file is not None]
     request = TrainingRequest(path(config), [*changes, *words], None if text is None else str(text), path(start))
     say = partial(print, file=sys.stderr, flush=True) if not quiet else lambda line: None
-    experiment, begun = named(request.read(say)[0]), time.perf_counter()
+    experiment, begun = named(request.read(say)[0].experiment), time.perf_counter()
     folder, metric = run_of(experiment).path, experiment.training.metric
     report = train_run(experiment, quiet=quiet)
     if report is None:
@@ -307,11 +307,11 @@ def phrases_advice(experiment: Experiment) -> str:
     if not PHRASES_LEAD[0] <= pairs <= PHRASES_LEAD[1]:
         return ""
     why = "phrases and a network together make a better translator (docs/how-to/few-pairs.md)"
-    return f"of {pairs:,} pairs {why}: {_best_command(experiment)}"
+    return f"of {pairs:,} pairs {why}: {advised_command(experiment)}"
 
 
-def _best_command(experiment: Experiment) -> str:
-    """Return the command that trains the best translator on the same texts."""
+def advised_command(experiment: Experiment, min_minutes: int = BEST_MINUTES) -> str:
+    """Return the command that trains the best translator on the same texts, in `min_minutes` at least."""
     words = ["regard best"]
     for part, option in (("train", ""), ("dev", "dev-")):
         choice = experiment.reader(part)
@@ -321,4 +321,6 @@ def _best_command(experiment: Experiment) -> str:
         elif choice is not None and part == "train" and "file" in choice.settings:
             words.append(quote(str(choice.settings["file"])))
     minutes = experiment.training.max_minutes
-    return " ".join([*words, f"--minutes {60 if minutes is None else max(BEST_MINUTES, round(minutes)):g}"])
+    return " ".join(
+        [*words, f"--minutes {60 if minutes is None else max(BEST_MINUTES, min_minutes, round(minutes)):g}"]
+    )

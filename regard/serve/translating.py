@@ -210,7 +210,7 @@ async def translate_file(
         predictions = await _explained(model, predictions, found.marked, until)
     predictions = await service.files.work(found.checked, predictions)
     written = await service.files.work(found.rebuild, predictions, (source, outward(target)))
-    notes = [] if complete else [_UNSEARCHED]
+    notes = [*found.notes, *([] if complete else [_UNSEARCHED])]
     notes += [_unaligned(model)] if found.explain and not model.explains else []
     reused = None if known is None else {"sentences": len(lines), "reused": len(lines) - len(left)}
     return TranslatedFile(written, term_counts(predictions), [*notes, *_warnings(predictions)], reused)

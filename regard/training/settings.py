@@ -40,7 +40,8 @@ class TrainingSettings:
     ] = None
     max_epochs: Annotated[Size | None, Doc("Maximum number of epochs.")] = None
     max_minutes: Annotated[
-        NotNegative | None, Doc("Maximum training time, in minutes, with validation and over all resumptions.")
+        NotNegative | None,
+        Doc("Maximum training time, in minutes, from the first update on, over all resumptions, validations included."),
     ] = None
     max_core_minutes: Annotated[
         NotNegative | None, Doc("Maximum processor time, in minutes, over all threads and resumptions.")

@@ -93,6 +93,7 @@ class Trainer:
             "schedules": self.scheduled,
             "window": self.window,
         }
+        self.validation = ClockTime()  # of the last one
         self._interruption = Interruption()  # of this process
         self._asked = False  # whether any process was asked to end, as of their last meeting
         self._open = ExitStack()  # closes the stream
@@ -152,9 +153,16 @@ class Trainer:
         return reason
 
     def _over(self) -> str:
-        """Return why training ends here; "" where it goes on."""
-        reached = limit_reached(self.settings, self.update, epoch_of(self.place), self.clock.spent)
+        """Return why training ends here; "" where it goes on. A time limit includes the validations of the end."""
+        spent = self.clock.spent + self._ending()
+        reached = limit_reached(self.settings, self.update, epoch_of(self.place), spent)
         return reached or self.selection.best.ended or self.updater.turns.ended
+
+    def _ending(self) -> ClockTime:
+        """Return the time of validating the last update and the averaged weights, as long as the last validation."""
+        lacks = self.selection.lacks(self.update)
+        averages = min(len(self.selection.best.updates) + lacks, self.settings.average) > 1
+        return sum([self.validation] * (lacks + averages), ClockTime())
 
     def _updates_of_epochs(self, epochs: int) -> int:
         """Return the updates in `epochs` epochs, or a number for which no warm-up is too long."""
@@ -246,7 +254,8 @@ class Trainer:
     def _scores(self) -> Scores | None:
         with self.updater.gathered():
             scores = self.selection.scores(self.update, self._interruption)
-        self._meet()
+        lap = self._meet()
+        self.validation = self.validation if scores is None else lap
         return scores
 
     def _meet(self) -> ClockTime:
@@ -278,6 +287,7 @@ class Trainer:
             "place": self.place,
             "seconds": self.clock.spent.wall,
             "core_seconds": self.clock.spent.core,
+            "validation": [self.validation.wall, self.validation.core],
             "halvings": self.updater.halvings,
             "allowed": self.allowed,
             "metrics": self.progress.position(),
@@ -303,6 +313,7 @@ class Trainer:
         self.update = self._saved = state["update"]
         self.place, self._logged = saved_place(state), state["metrics"]
         self.clock.spent = ClockTime(state["seconds"], state["core_seconds"])
+        self.validation = ClockTime(*state.get("validation", ()))  # a checkpoint of before has none
         self._saved_at = self.clock.spent.wall
         self.selection.restore(state)
         for name, part in self.saved.items():

@@ -43,7 +43,7 @@ def test_segments_of_files_are_found(tmp_path):
     found = json.loads(regard("memory", "search", memory, "The house is green.", "--json").stdout)
     ((match),) = found["matches"]
     assert (match["origin"], match["author"]) == ("more.tsv", "Ann")
-    assert ["green.", "red."] in match["differs"]
+    assert match["differs"] == [["green.", "red.", len("The house is ")]]
 
 
 def test_a_removed_segment_is_not_found(tmp_path):

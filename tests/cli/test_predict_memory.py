@@ -80,7 +80,14 @@ def test_sentences_of_a_line_are_reused(run, memory):
     assert "memory: 2 of 3 sentences reused" in said
     found = json.loads(predicted(run, "--memory", memory, "--json", given=given)[0][0])["sentences"]
     assert [one["memory"][0]["percent"] for one in found] == [99, 100]
-    assert found[0]["memory"][0]["differs"] == [["Two cats.", "two cats"]]
+    assert found[0]["memory"][0]["differs"] == [["Two ", "two ", 0], ["cats.", "cats", 4]]
+
+
+def test_segments_like_a_text_on_the_command_line_are_listed(run, memory):
+    lines, said = predicted(run, "--memory", memory, "Two cats. Two cats.", given="")
+    assert said.count("memory: 99 %: two cats → DORT ZWEI") == 2 and len(lines) == 1
+    assert "memory: 99 %" not in predicted(run, "--memory", memory, given="Two cats.\n")[1]
+    assert "memory: 99 %" not in predicted(run, "--memory", memory, "--json", "Two cats.", given="")[1]
 
 
 def test_a_whole_line_comes_before_its_sentences(run, memory):

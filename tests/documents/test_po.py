@@ -1,6 +1,8 @@
 """Messages of gettext: empty translations are filled, all other lines the same."""
 
+import re
 from contextlib import suppress
+from gettext import c2py
 
 import pytest
 from hostile import all_translated, shouted
@@ -76,6 +78,38 @@ def test_a_template_gets_language_and_rule():
     written = loud(text, target="ja")
     assert "charset=UTF-8\\n" in written and '"Language: ja\\n"' in written
     assert "nplurals=1; plural=0;" in written and "msgstr[1]" not in written
+
+
+BARE = 'msgid "%d file"\nmsgid_plural "%d files"\nmsgstr[0] ""\nmsgstr[1] ""\n'
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "",
+        'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n\n',
+        'msgid ""\nmsgstr ""\n"X-Source-Language: en\\n"\n"Content-Type: text/plain; charset=UTF-8"\n\n',
+    ],
+    ids=["none", "a line", "open"],
+)
+@pytest.mark.parametrize(("target", "forms"), [("pl", [0, 1, 2]), ("ja", [0, 0, 0]), ("de", [0, 1, 1])])
+def test_a_header_without_language_and_rule_gets_both(head, target, forms):
+    written = loud(head + BARE, target=target)
+    assert f'"Language: {target}\\n"\n' in written and "charset=UTF-8" in written
+    count, rule = re.search(r'"Plural-Forms: nplurals=(\d); plural=(.*);\\n"', written).groups()
+    assert int(count) == len(set(forms)) == written.count('"%d FILE')
+    assert [c2py(rule)(number) for number in (1, 2, 5)] == forms
+    fields = written[: written.index("\n\n")].split("\n")[2:]
+    assert all(line.endswith('\\n"') for line in fields if ": " in line) or '"\\n"' in fields
+    assert loud(written, target=target) == written
+
+
+def test_fuzzy_messages_are_counted_and_stay():
+    half = '#, c-format, fuzzy\nmsgid "Half %s"\nmsgstr "H %s"\n\n'
+    text = f'#, fuzzy\n{GERMAN}{half}#, fuzzy\nmsgid "Open"\nmsgstr ""\n'
+    (note,) = file_document(text.encode(), ".po").notes
+    assert note.startswith("1 fuzzy") and half in loud(text)
+    assert not file_document(GERMAN.encode(), ".po").notes
 
 
 def test_other_encoding_is_kept_or_becomes_utf8():

@@ -98,11 +98,33 @@ def test_a_text_without_words_matches_itself_alone(memory):
     assert memory.search("!!!") == []
 
 
-def test_differences_join_to_both_texts():
+@pytest.mark.parametrize(
+    ("text", "segment", "found"),
+    [
+        ("A red cat sits.", "A cat sits.", [("red ", "", 2)]),
+        (
+            "The cat, however, sits.",
+            "The cat however sits",
+            [("cat, ", "cat ", 4), ("however, ", "however ", 8), ("sits.", "sits", 16)],
+        ),
+        ("two cats", "Two cats", [("two ", "Two ", 0)]),
+        ("a cat", "a cat sits", [("", "sits", 6)]),
+        ("我喜欢吃香蕉", "我喜欢吃苹果", [("香蕉", "苹果", 4)]),
+        ("...", "!", [("...", "!", 0)]),
+        ("a cat", "a  cat ", []),
+    ],
+)
+def test_only_what_differs_is_listed(text, segment, found):
+    assert differences(text, segment) == found
+
+
+def test_differences_turn_a_segment_into_the_text():
     for one, other in pairwise(sentences(60, 4)):
-        found = differences(f"{one}.", f'"{other}"')
-        assert "".join(text for text, _ in found) == f"{one}."
-        assert "".join(segment for _, segment in found) == f'"{other}"'
+        made = segment = f'"{other}"'
+        for text, stretch, place in reversed(differences(f"{one}.", segment)):
+            assert text.strip() != stretch.strip() == segment[place:][: len(stretch)].strip()
+            made = made[:place] + text + made[place + len(stretch) :]
+        assert made.split() == f"{one}.".split()
     assert percent_of(["a", "b"], ["a", "c"]) == 50
 
 

@@ -9,7 +9,7 @@ from small_runs import regard
 
 from regard.config import read_checked
 from regard.errors import CheckpointError
-from regard.experiment import read_experiment
+from regard.experiment import read_experiment, time_plan
 from regard.experiment.time_plan import TrainingPace
 from regard.predictor import load
 from regard.recipes.best import BEST_STEPS, networks, page, phrases, program
@@ -71,7 +71,8 @@ def test_recombination_that_the_user_turns_off_stays_off(texts, monkeypatch, cha
 
 def pace_of(monkeypatch, seconds):
     """Let every network take so many seconds for an update of 64 pairs."""
-    monkeypatch.setattr(hopeless_plan, "measured_pace", lambda experiment: TrainingPace(seconds, 64, seconds))
+    monkeypatch.setattr(time_plan, "measured_pace", lambda experiment: TrainingPace(seconds, 64, seconds))
+    monkeypatch.setattr(hopeless_plan, "examples_of_update", lambda experiment: 64)
 
 
 def test_a_network_that_would_stay_far_below_phrases_leaves_them_the_time(texts, monkeypatch):

@@ -1,12 +1,15 @@
 """Advice for few pairs is given between the sizes that were measured, for translators from scratch alone."""
 
+from types import SimpleNamespace
+
 import pytest
 from small_runs import SMALL, regard, write_texts
 
-from regard.experiment import read_experiment
-from regard.experiment.time_plan import TrainingPace
-from regard.recipes.best import program
+from regard.experiment import read_experiment, time_plan
+from regard.experiment.time_plan import TRAINING, TrainingPace
+from regard.recipes.best import BEST_STEPS, phrases, program
 from regard.recipes.best.phrases import PhraseTimes
+from regard.recipes.best.step import NoGainError
 from regard.reports.forecast import hopeless_plan
 from regard.runs.training import PHRASES_LEAD, phrases_advice
 
@@ -59,21 +62,51 @@ def test_phrases_need_no_advice(tmp_path):
 def test_too_few_updates_for_the_pairs_are_one_warning(tmp_path, monkeypatch, seconds, changes, warned):
     """Ten minutes of updates that take five seconds are 102, and 85 % of them are trained."""
     few = experiment(tmp_path, 3_000, "training.max_minutes=10", *([] if changes else FREE), *changes)
-    monkeypatch.setattr(hopeless_plan, "measured_pace", lambda experiment: TrainingPace(seconds, 64, seconds))
-    said = hopeless_plan.hopeless_plan(few)
+    monkeypatch.setattr(hopeless_plan, "examples_of_update", lambda experiment: 64)
+    updates = round(10 * 60 * TRAINING / seconds)
+    said = hopeless_plan.hopeless_plan(few, updates)
     assert bool(said) is warned
     if warned:
         assert said.startswith("about 102 updates in 10 minutes stay below")
-        assert hopeless_plan.hopeless_plan(experiment(tmp_path, 3_000, *SMALL)) == ""  # no limit of time
+        assert hopeless_plan.hopeless_plan(experiment(tmp_path, 3_000, *SMALL), updates) == ""  # no limit of time
+        assert hopeless_plan.hopeless_plan(few, None) == ""
 
 
 def test_train_warns_of_a_hopeless_plan_and_trains(tmp_path, monkeypatch):
-    monkeypatch.setattr(hopeless_plan, "measured_pace", lambda experiment: TrainingPace(5.0, 64, 5.0))
+    """One forecast of updates, and a time that `regard best` accepts for phrases."""
+    monkeypatch.setattr(time_plan, "measured_pace", lambda experiment: TrainingPace(5.0, 64, 5.0))
+    monkeypatch.setattr(program, "times_of", lambda *_: PhraseTimes(fit=300.0, dev=300.0))
     done = regard("train", *write_texts(tmp_path), *SMALL, "--minutes", "5", "--run", tmp_path / "run")
     assert done.code == 0, done.said
+    (plan,) = (line for line in done.said.splitlines() if line.startswith("planned: "))
     (line,) = (line for line in done.said.splitlines() if "of what phrases reach" in line)
+    assert f"about {round(5 * 60 * TRAINING / 5)} updates" in plan
     assert line.startswith("warning: about 2 updates in 5 minutes stay below")
-    assert line.endswith("give more minutes, or use regard best, which also counts phrases")
+    command, minutes = line.rsplit(" --minutes ", 1)
+    assert f"regard best --source {tmp_path}" in command
+    assert int(minutes) == program._least_minutes(PhraseTimes(300.0, 300.0)) > 10
+
+
+def test_the_least_time_of_phrases_is_accepted_and_counts_them(monkeypatch):
+    times = PhraseTimes(fit=100.0, dev=500.0)
+    monkeypatch.setattr(phrases, "measured_times", lambda texts: times)
+    seconds, shares = (
+        60.0 * program._least_minutes(times),
+        [one.fraction for one in BEST_STEPS.values() if not one.text],
+    )
+    work = SimpleNamespace(texts=None, seconds_left=seconds)
+    share = BEST_STEPS["phrases"].fraction / sum(shares)
+    assert phrases.affordable_tuning(work, seconds * share).seconds >= 0
+    with pytest.raises(NoGainError):
+        phrases.affordable_tuning(work, (seconds - 60.0) * share)
+
+
+def test_phrases_of_an_experiment_are_timed_by_a_sample(tmp_path, monkeypatch):
+    seen = []
+    monkeypatch.setattr(program, "times_of", lambda *given: seen.append(given) or PhraseTimes(1.0, 1.0))
+    assert program.phrase_minutes(experiment(tmp_path, 3_000, *SMALL)) == 1
+    ((sample, pairs, dev),) = seen
+    assert (len(sample), pairs, len(dev)) == (program.MEASURED_PAIRS, 3_000, 300)
 
 
 def test_advice_is_printed_once(tmp_path):

@@ -102,6 +102,26 @@ def test_after_so_many_minutes_of_all_parts(trainer, monkeypatch):
     assert second.updates < 2.6 * first.updates
 
 
+@pytest.mark.parametrize("average", [1, 5])
+def test_a_time_limit_includes_the_last_validations(trainer, monkeypatch, average):
+    """Each takes 20 of 300 seconds: one of the last update, and one of the average."""
+    watch = Clock(monotonic=1.0)
+    monkeypatch.setattr(clock, "time", watch)
+    made = trainer([5.0], max_minutes=5.0, validate_every=50, average=average)
+    validations = []
+
+    def validate(should_stop):
+        validations.append(watch.now["monotonic"])
+        watch.now["monotonic"] += 20.0
+        return {"loss": 9.0 - len(validations)}
+
+    made.selection.validate = validate
+    report = made.prepare().train()
+    assert report.reason == "max_minutes=5 is reached"
+    assert 290 <= report.seconds <= 302
+    assert len(validations) > 3
+
+
 def test_after_so_many_minutes_of_processor_time_of_all_parts(trainer, monkeypatch, tmp_path):
     """What else the machine does meanwhile does not count: the clock on the wall goes a hundred times as fast."""
 

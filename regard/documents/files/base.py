@@ -52,6 +52,7 @@ class FileDocument:
     checked: Callable[[Sequence[Prediction]], list[Prediction]]  # with warnings on numerals, as Document.checked
     marked: Sequence[int]  # places of sentences with markup, which attention helps to place
     labels: frozenset[LanguagePair] = frozenset()  # languages that the file itself names
+    notes: Sequence[str] = ()  # lines on translations that stay as they are
 
     @property
     def source(self) -> str:
@@ -79,9 +80,9 @@ def file_budget() -> SizeBudget:
 
 
 def join_documents(
-    documents: Sequence[Document], rebuild: Rebuild, labels: Iterable[LanguagePair] = ()
+    documents: Sequence[Document], rebuild: Rebuild, labels: Iterable[LanguagePair] = (), notes: Sequence[str] = ()
 ) -> FileDocument:
-    """Return a file that consists of several documents; `labels`: languages that it names."""
+    """Return a file that consists of several documents; `labels`: languages that it names; `notes`: of what stays."""
     texts = [text for document in documents for text in document.texts]
 
     def complete(predictions: Sequence[Prediction], pair: tuple[str, str] | None = None) -> bytes:
@@ -96,7 +97,8 @@ def join_documents(
     originals = [text for document in documents for text in document.originals]
     explain = any(document.explain for document in documents)
     marked = [place for place, one in enumerate(p for each in documents for p in each.passages) if one.nodes]
-    return FileDocument(texts, originals, explain, complete, checked, marked, frozenset(map(_said, labels)))
+    said = frozenset(map(_said, labels))
+    return FileDocument(texts, originals, explain, complete, checked, marked, said, notes)
 
 
 def _said(label: LanguagePair) -> LanguagePair:

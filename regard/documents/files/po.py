@@ -39,6 +39,7 @@ _MNEMONIC = re.compile(
 )
 _PUNCTUATION = re.compile(r"(?<![\s.…:：。])[\s.…:：。]*+\Z")
 _MOST_FORMS = 9
+_AGAIN = "to translate them again, first: msgattrib --clear-fuzzy --empty FILE"  # a program of gettext
 
 
 @dataclass
@@ -63,6 +64,12 @@ class _Entry:
         """Return the keys of its translations."""
         return [key for key in self.pieces if key.startswith("msgstr")]
 
+    def is_fuzzy(self, lines: Sequence[str]) -> bool:
+        """Return whether it is a message, not the header, with a translation that is marked as fuzzy."""
+        return (
+            self.flags is not None and "fuzzy" in lines[self.flags] and bool(self.texts["msgid"]) and not self.waits()
+        )
+
     def waits(self) -> bool:
         """Return whether it has no translation; the header has one."""
         return bool(self.texts["msgid"]) and not any(self.texts[key] for key in self.targets())
@@ -74,20 +81,22 @@ def po_file(data: bytes, language: str | None) -> FileDocument:
     text, encoding = decode_text(data, declared[2] if declared else None)
     lines, budget = re.split(r"(?<=\n)", text), file_budget()
     entries = list(_entries(lines))
-    header = next((one.texts["msgstr"] for one in entries if not one.texts["msgid"] and "msgstr" in one.texts), "")
+    head = next((one for one in entries if not one.texts["msgid"] and "msgstr" in one.texts), None)
+    header, last = (head.texts["msgstr"], head.lines["msgstr"][1]) if head else ("", None)
     waiting = [entry for entry in entries if entry.waits()]
     asked = [entry.texts[key] for entry in waiting for key in ("msgid", "msgid_plural") if key in entry.texts]
     stripped = [without_mnemonic(text) for text in asked]
     documents = [plain_document(text, language=language, budget=budget) for text, _ in stripped]
-    writer = _Writer(lines, header)
+    writer = _Writer(lines, header, last)
 
     def rebuild(predictions: Sequence[Prediction], pair: tuple[str, str] | None = None) -> bytes:
         found = rebuild_each(documents, predictions, pair)
         texts = (with_mnemonic(text, mnemonic) for text, (_, mnemonic) in zip(found, stripped, strict=True))
         return encode_text(writer.written(waiting, texts, pair), encoding, _CHARSET, "replace")
 
-    said = _LANGUAGE.search(header)
-    return join_documents(documents, rebuild, [(None, said[1])] if said and said[1] else ())
+    said, fuzzy = _LANGUAGE.search(header), sum(entry.is_fuzzy(lines) for entry in entries)
+    notes = [f"{fuzzy:,} fuzzy messages keep their translations ({_AGAIN})"] if fuzzy else []
+    return join_documents(documents, rebuild, [(None, said[1])] if said and said[1] else (), notes)
 
 
 def _entries(lines: Sequence[str]) -> Iterator[_Entry]:
@@ -143,10 +152,10 @@ class _PluralRule(NamedTuple):
 
 
 class _Writer:
-    """Writes translations into the lines of a file."""
+    """Writes translations into the lines of a file; `last`: the last line of its header, if it has one."""
 
-    def __init__(self, lines: Sequence[str], header: str) -> None:
-        self.lines, self.header = lines, header
+    def __init__(self, lines: Sequence[str], header: str, last: int | None) -> None:
+        self.lines, self.header, self.last = lines, header, last
         self.end = "\r\n" if lines[0].endswith("\r\n") else "\n"
         long = any(len(line.rstrip()) > _WIDTH and line.startswith(("msgid", '"')) for line in lines)
         self.width = math.inf if long else _WIDTH
@@ -170,7 +179,7 @@ class _Writer:
         return "".join(lines)
 
     def _label(self, lines: list[str], code: str) -> _PluralRule:
-        """Write language and plural rule into a header that leaves them open; return the rule."""
+        """Write language and plural rule into a header that leaves them open or lacks them; return the rule."""
         count, expression = _plurals(self.header)
         known = count.isdigit()
         if not known:
@@ -180,7 +189,30 @@ class _Writer:
                 lines[place] = _OPEN_LANGUAGE.sub(rf"\1 {code}\2", line)
             elif line.startswith('"Plural-Forms:') and not known:
                 lines[place] = f'"Plural-Forms: nplurals={count}; plural={expression};\\n"{self.end}'
+        fields = {"Language": code, "Plural-Forms": f"nplurals={count}; plural={expression};"}
+        self._add(
+            lines,
+            [
+                f"{name}: {value}"
+                for name, value in fields.items()
+                if not re.search(f"^{name}:", self.header, re.MULTILINE)
+            ],
+        )
         return _PluralRule.of(count, expression)
+
+    def _add(self, lines: list[str], fields: Sequence[str]) -> None:
+        """Add fields to the header; begin one where there is none."""
+        added = "".join(f'"{field}\\n"{self.end}' for field in fields)
+        if self.last is None:
+            head = ('msgid ""', 'msgstr ""', '"Content-Type: text/plain; charset=UTF-8\\n"')
+            mark = "\ufeff" if lines[0].startswith("\ufeff") else ""
+            lines[0] = (
+                mark + "".join(f"{line}{self.end}" for line in head) + added + self.end + lines[0].removeprefix(mark)
+            )
+        elif added:
+            open_line = "" if self.header.endswith("\n") else f'"\\n"{self.end}'
+            last = lines[self.last]
+            lines[self.last] = last + ("" if last.endswith("\n") else self.end) + open_line + added
 
     def _message(self, key: str, text: str) -> str:
         """Return the lines of a translation, broken as gettext breaks them."""

@@ -1,7 +1,7 @@
 """The best translator that texts and minutes allow: a table of steps, each of which must gain on the dev text."""
 
 from regard.recipes.best.pairs import default_folder
-from regard.recipes.best.program import BestRequest, best_translator
+from regard.recipes.best.program import BestRequest, best_translator, phrase_minutes
 from regard.recipes.best.steps import BEST_STEPS
 
-__all__ = ["BEST_STEPS", "BestRequest", "best_translator", "default_folder"]
+__all__ = ["BEST_STEPS", "BestRequest", "best_translator", "default_folder", "phrase_minutes"]

@@ -12,7 +12,7 @@ from regard.config import parse_changes
 from regard.data.readers import READERS
 from regard.data.readers.lines import read_lines
 from regard.errors import ConfigError
-from regard.experiment import SETTINGS_FILE, Experiment, read_experiment
+from regard.experiment import SETTINGS_FILE, Experiment, plan_experiment
 from regard.experiment.complete_settings import LIMITS
 from regard.experiment.data import CORPORA
 from regard.experiment.huggingface import is_huggingface
@@ -91,10 +91,10 @@ def hopeless_network(work: Workshop, seconds: float) -> str:
         return ""
     minutes = f"training.max_minutes={seconds / 60:.3f}"
     try:
-        experiment = read_experiment(None, [*work.texts.data(), minutes, *work.changes], say=lambda line: None)
+        planned = plan_experiment(None, [*work.texts.data(), minutes, *work.changes], say=lambda line: None)
     except ConfigError as error:
         return f"{NO_TIME}: {error.faults[0].problem}" if of_time(error) else ""
-    found = hopeless_plan(experiment)
+    found = hopeless_plan(*planned)
     return f"{NO_TIME}: {found}" if found else ""
 
 

@@ -148,9 +148,14 @@ def _without(train: list[TextPair], dev: Sequence[TextPair], file: Path) -> list
     return [pair for pair in train if pair not in evaluated]
 
 
+def dev_size(pairs: int) -> int:
+    """Return the number of pairs that are held out as a dev set."""
+    return min(_MOST_DEV, int(_DEV_SHARE * pairs))
+
+
 def _held_out(pairs: Sequence[TextPair]) -> tuple[list[TextPair], list[TextPair]]:
     """Pairs to learn from and a dev set that has no side in common with them, spread over all."""
-    count = min(_MOST_DEV, int(_DEV_SHARE * len(pairs)))
+    count = dev_size(len(pairs))
     step = max(1, len(pairs) // max(1, count))
     dev = list(dict.fromkeys(pairs[step // 2 :: step][:count]))
     known = [{pair[place] for pair in dev} for place in range(len(_SIDES))]

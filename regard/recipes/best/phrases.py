@@ -18,9 +18,9 @@ from regard.text.words import cut_words
 
 REVERSE = "reverse"  # run that translates from target to source
 _ROUNDS, _LEAST_ROUNDS, _CANDIDATES = 5, 2, 100  # of tuning
-_SAMPLE, _DEV_SAMPLE = 500, 10  # pairs and dev sentences that are measured
+MEASURED_PAIRS, _DEV_SAMPLE = 500, 10  # pairs and dev sentences that are measured
 _TUNING = 1.5  # times that a round of tuning takes, of a translation of the dev set
-_PATIENCE = 4.0  # times that phrases may take, of their share of the time
+PATIENCE = 4.0  # times that phrases may take, of their share of the time
 _BACK = 0.3  # share of the step's time in which text is translated back
 
 
@@ -36,20 +36,21 @@ class PhraseTimes(NamedTuple):
 
 
 def measured_times(texts: BestTexts) -> PhraseTimes:
-    """Measure the first pairs and dev sentences; counting grows with the pairs, searching with the dev set."""
-    sides = ([*map(_words, read_lines(texts.train[side]))] for side in ("source", "target"))
-    pairs = [*zip(*sides, strict=True)]
-    dev = [*map(_words, read_lines(texts.dev["source"]))]
+    """Measure the first pairs and dev sentences of the texts."""
+    pairs = [*zip(*(read_lines(texts.train[side]) for side in ("source", "target")), strict=True)]
+    return times_of(pairs[:MEASURED_PAIRS], len(pairs), [*read_lines(texts.dev["source"])])
+
+
+def times_of(sample: Sequence[tuple[str, str]], pairs: int, dev: Sequence[str]) -> PhraseTimes:
+    """Return the times by a sample of the pairs; counting grows with the pairs, searching with the dev set."""
     model = PhraseBased((), (), SearchLimits(100, 500, 20, 6), order=5, max_phrase=7, iterations=5)
     start = time.monotonic()
-    model.fit(pairs[:_SAMPLE])
+    model.fit([(_words(source), _words(target)) for source, target in sample])
     fitted = time.monotonic()
     for sentence in dev[:_DEV_SAMPLE]:
-        model.decoder.different(sentence, _CANDIDATES)
+        model.decoder.different(_words(sentence), _CANDIDATES)
     ended = time.monotonic()
-    return PhraseTimes(
-        (fitted - start) * len(pairs) / len(pairs[:_SAMPLE]), (ended - fitted) * len(dev) / len(dev[:_DEV_SAMPLE])
-    )
+    return PhraseTimes((fitted - start) * pairs / len(sample), (ended - fitted) * len(dev) / len(dev[:_DEV_SAMPLE]))
 
 
 class PhraseTuning(NamedTuple):
@@ -107,7 +108,7 @@ def affordable_tuning(work: Workshop, seconds: float) -> PhraseTuning:
     alone takes far longer.
     """
     times = measured_times(work.texts)
-    most = min(_PATIENCE * seconds, work.seconds_left)
+    most = min(PATIENCE * seconds, work.seconds_left)
     if times.fit + times.dev > most:
         raise NoGainError(f"{NO_TIME}: phrases would take {(times.fit + times.dev) / 60:.1f} minutes here")
     rounds = max(times.rounds(min(seconds, most)), min(_LEAST_ROUNDS, times.rounds(most)))

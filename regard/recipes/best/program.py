@@ -1,9 +1,11 @@
 """`regard best`: the best translator that texts and minutes allow, step by step, each kept only where it gains."""
 
+import math
 import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import cycle, islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -12,10 +14,12 @@ from regard.config import SETTINGS_FILE, read_checked, staged, write_atomically,
 from regard.data.manifest import MANIFEST, noted_files
 from regard.data.readers.lines import digest
 from regard.errors import CheckpointError, ConfigError, DataError, RegardError, TrainingError
+from regard.experiment import Experiment, count_examples
+from regard.experiment.complete_settings import learnt_examples
 from regard.recipes.best.networks import hopeless_network
 from regard.recipes.best.page import best_page, best_report, step_outcome
-from regard.recipes.best.pairs import BestTexts, made_texts, make_texts
-from regard.recipes.best.phrases import measured_times
+from regard.recipes.best.pairs import BestTexts, dev_size, made_texts, make_texts
+from regard.recipes.best.phrases import MEASURED_PAIRS, PATIENCE, PhraseTimes, measured_times, times_of
 from regard.recipes.best.step import NO_TIME, BestStep, NoGainError, StepResult
 from regard.recipes.best.steps import BEST_STEPS
 from regard.recipes.best.workshop import Workshop, copied_run
@@ -24,7 +28,7 @@ from regard.reports.forecast import forecast
 from regard.reports.report import Report
 from regard.runs import Run, RunFolder
 from regard.runs.folder import TUNING
-from regard.runs.texts import Say
+from regard.runs.texts import Say, part_reader
 from regard.runs.training import BEST_MINUTES
 
 STATE, REPORTS = "best.json", ("report.md", "report.html")
@@ -156,13 +160,40 @@ def _texts(request: BestRequest, state: _State, say: Say) -> BestTexts:
     return made_texts(place.absolute(), request.pairs)
 
 
+def phrase_minutes(experiment: Experiment) -> int:
+    """Return the least minutes in which a search on the training pairs of an experiment has time for phrases."""
+    count = count_examples(experiment)
+    reader = part_reader(experiment, "dev")
+    dev = dev_size(count) if reader is None else sum(1 for _ in reader)
+    examples = islice(
+        learnt_examples(experiment), 0, None, max(1, count // MEASURED_PAIRS)
+    )  # files may begin with short lines
+    sample = [(str(one.texts["source"]), str(one.texts["target"])) for one in islice(examples, MEASURED_PAIRS)]
+    sources = [source for source, _ in sample]
+    return _least_minutes(times_of(sample, count, [*islice(cycle(sources), max(1, dev))]))
+
+
+def _least_minutes(times: PhraseTimes) -> int:
+    """Return the least minutes in which phrases have time beside the other steps."""
+    return max(1, math.ceil((times.fit + times.dev) / 60 / _phrases_share()))
+
+
+def _phrases_share() -> float:
+    """Return the share of the time that phrases may take."""
+    steps = BEST_STEPS.values()
+    return min(1.0, PATIENCE * BEST_STEPS["phrases"].fraction / sum(one.fraction for one in steps if one.text is None))
+
+
 def _check_minutes(seconds: float, texts: BestTexts) -> None:
     """Raise ConfigError where the time suffices neither for phrases nor for a network."""
     times = measured_times(texts)
     needed = times.fit + times.dev
     if needed > seconds and seconds < _NETWORK_SECONDS:
-        problem = f"{max(0.0, seconds) / 60:.1f} are left, and phrases alone take about {needed / 60:.1f} here"
-        raise ConfigError("--minutes", problem, f"--minutes {max(1, round(4 * needed / 60))} or more")
+        least, left = _least_minutes(times), f"{max(0.0, seconds) / 60:.1f} are left"
+        problem = f"{left}, and phrases alone take about {needed / 60:.1f}, by a measurement of {MEASURED_PAIRS} pairs"
+        network = f"; {BEST_MINUTES} suffice for a network without phrases" if least > BEST_MINUTES else ""
+        hint = f"--minutes {least} or more: phrases may take {_phrases_share():.0%} of the time{network}"
+        raise ConfigError("--minutes", problem, hint)
 
 
 def _forecast(texts: BestTexts, minutes: float, say: Say) -> list[str]:

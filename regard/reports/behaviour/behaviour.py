@@ -17,6 +17,7 @@ from regard.reports.report import Report
 from regard.reports.table import DASH, Cell, Table
 
 BADGE = "badge"  # kind of figure beside .svg
+_ABOUT = "An answer passes unless it has the error of its suite: quality is measured by regard evaluate."
 _ROUNDING = 1e-6  # per cent: 1 - 43/100 is less than 57 %
 _HEIGHT, _LETTER, _EDGE = 20, 6.6, 12  # pixels
 _COLOURS = ((0.95, "#2e7d32"), (0.8, "#7a8b00"), (0.6, "#b45309"), (0.0, "#b3261e"))  # from this share on
@@ -140,7 +141,7 @@ def _rounded(share: float) -> str:
 
 def _summary(found: BehaviourResults, examples: int) -> str:
     """Return suites that are left out, cases without an answer, and the first faults of each suite."""
-    lines = list[str]()
+    lines = [_ABOUT]
     for name, pair, results in zip(found.names, found.pairs, found.results, strict=True):
         lines += [f"{name}: {suite} left out: {one.left_out}" for suite, one in results.items() if one.left_out]
         lines += [

@@ -73,7 +73,8 @@ SHAPED = {
 }
 AROUND = """## Networks
 
-Any encoder goes under any decoder; [mixing architectures](how-to/architectures.md) says what must agree.
+Any encoder goes under any decoder; [combine architectures](how-to/architectures.md) shows how,
+and which [widths must agree](how-to/architectures.md#widths-that-must-agree).
 """
 CONTRACTS = {"position": Position.forward}  # its rows have no shapes of their own
 

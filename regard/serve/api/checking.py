@@ -43,11 +43,16 @@ def check_libretranslate_sizes(texts: Sequence[str], settings: Settings) -> None
             raise too_long(len(text), settings.char_limit)
 
 
+def check_translators(catalogue: Catalogue) -> None:
+    """Raise ApiError for a server without translators."""
+    if not catalogue.languages:
+        raise bad("no model of this server translates; use POST /v1/predict")
+
+
 def check_served(catalogue: Catalogue, source: str, target: str) -> None:
     """Raise ApiError for a language that is not served; the source may be auto."""
+    check_translators(catalogue)
     known = catalogue.languages
-    if not known:
-        raise bad("no model of this server translates; use POST /v1/predict")
     for code, allowed in ((source, {*known, AUTO}), (target, set(known))):
         if code not in allowed:
             raise bad(f"{code[:MAX_QUOTED]} is not supported")

@@ -3,7 +3,7 @@
 It answers below /v2, and below / a client that sends DeepL's Authorization header.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal
 
 from fastapi import Request
@@ -12,14 +12,14 @@ from pydantic import BaseModel, BeforeValidator, Field
 from starlette.datastructures import Headers
 
 from regard.serve.api.access import DEEPL_SCHEME, admitted
-from regard.serve.api.checking import check_served, check_sizes
+from regard.serve.api.checking import MAX_QUOTED, check_sizes, check_translators
 from regard.serve.api.deepl_glossaries import MESSAGE, DeepLFields, terms_of
 from regard.serve.api.endpoint import USUAL, Endpoint, asking, queried, refusals
 from regard.serve.api.request_body import FORM, JSON, read_fields
 from regard.serve.errors import ApiError, bad
 from regard.serve.languages import AUTO, name_of, outward, served_code
 from regard.serve.service import Service
-from regard.serve.translating import Translated, TranslationRequest, check_pair, translate
+from regard.serve.translating import Translated, TranslationRequest, translate
 
 UNLIMITED = 1_000_000_000_000  # characters, as DeepL has it for accounts without a limit
 VARIANTS = {"en": ("EN-GB", "EN-US"), "pt": ("PT-BR", "PT-PT"), "zh": ("ZH", "ZH-HANS")}  # target codes of a language
@@ -131,13 +131,24 @@ async def _read(request: Request) -> Mapping[str, Any]:
 
 
 def _asked_pair(service: Service, source: str | None, target: str) -> tuple[str, str]:
-    """Return source (may be auto) and target in normal form. Raises ApiError if they are not served."""
+    """Return source (may be auto) and target in normal form. Raises ApiError, with those that are, if not served."""
     catalogue = service.catalogue
     read, written = served_code(source or AUTO, catalogue.languages), served_code(target, catalogue.languages)
-    check_served(catalogue, read, written)
-    if read != AUTO:
-        check_pair(catalogue, read, written)
+    check_translators(catalogue)
+    _check_language("source_lang", read, [AUTO, *catalogue.languages])
+    _check_language("target_lang", written, [to for _, to in catalogue.pairs])
+    if read not in {AUTO, written}:
+        targets = [to for source, to in catalogue.pairs if source == read]
+        _check_language("target_lang", written, targets, f" from {deepl_code(read)}")
     return read, written
+
+
+def _check_language(field: str, code: str, served: Iterable[str], origin: str = "") -> None:
+    """Raise ApiError, with the languages that are served, for another one."""
+    known = {*served}
+    if code not in known:
+        names = ", ".join(sorted({outward(one).upper() for one in known - {AUTO}})) or "none"
+        raise bad(f"Value for '{field}' not supported{origin}: {code[:MAX_QUOTED].upper()}; served: {names}")
 
 
 def _over_lines(question: DeepLQuestion) -> bool:

@@ -109,7 +109,7 @@ class SegmentAnswer(BaseModel):
     percent: int
     source: str
     target: str
-    differs: list[tuple[str, str]]  # stretches of the sentence and of the source, in order; none of an exact match
+    differs: list[tuple[str, str, int]]  # what differs in sentence and source, and its place in the source, in order
 
 
 class LibreAnswer(BaseModel):

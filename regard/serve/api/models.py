@@ -140,7 +140,8 @@ class PredictionAnswer(BaseModel):
     explanation: dict[str, Any] | None
     # confidence, and whether it is calibrated; probabilities of labels; tags of words and their offsets; a warning;
     # place of a span; terms; parts of a score; memory: the segments most like the text, {percent, source, target,
-    # origin, author, created, differs: [[stretch of text, of segment]]}; the first is the answer from 100 per cent on
+    # origin, author, created, differs: [[in the text, in the segment, place in the segment]]}; from 100 per cent on the
+    # first is the answer
     details: dict[str, Any] = {}
 
 

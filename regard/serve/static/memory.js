@@ -29,8 +29,14 @@ function segment({ percent, source, target, author, created, differs }, t, shown
 
 // The source of a segment: its words that the text does not have are deleted, those that only the text has are inserted.
 function marked(differs, source) {
-  if (!differs.length) return [source];
-  return differs.flatMap(([text, other]) => (text.toLowerCase() === other.toLowerCase() ? [other] : [...change("del", other), ...change("ins", text)]));
+  const characters = [...source]; // places count characters, not UTF-16 units
+  let done = 0;
+  const parts = differs.flatMap(([text, other, place]) => {
+    const equal = characters.slice(done, place).join("");
+    done = place + [...other].length;
+    return [equal, ...change("del", other), ...change("ins", text)];
+  });
+  return [...parts, characters.slice(done).join("")];
 }
 
 function change(name, words) {

@@ -171,7 +171,7 @@ def test_the_package_keeps_glossaries_of_several_pairs(address):
 def test_the_package_knows_our_errors(address):
     with pytest.raises(deepl.AuthorizationException, match="Invalid API key"):
         deepl.Translator("wrong", server_url=address).translate_text("Hello", target_lang="DE")
-    with pytest.raises(deepl.DeepLException, match="fr is not supported"):
+    with pytest.raises(deepl.DeepLException, match="not supported: FR; served: DE, EN"):
         deepl.Translator("secret", server_url=address).translate_text("Hello", target_lang="FR")
 
 
@@ -217,8 +217,9 @@ REFUSED = [
     ({}, 400, "Value for 'text' not specified"),
     ({"text": 5}, 400, "Value for 'text'"),
     ({"text": ["a", 5]}, 400, "Value for 'text'"),
-    ({"text": "a", "target_lang": "FR"}, 400, "from"),
-    ({"text": "a", "target_lang": "XX"}, 400, "xx is not supported"),
+    ({"text": "a", "target_lang": "FR"}, 400, "'target_lang' not supported: FR; served: DE, EN, PT-BR, ZH-HANS"),
+    ({"text": "a", "target_lang": "EN", "source_lang": "FR"}, 400, "from FR: EN; served: PT-BR"),
+    ({"text": "a", "source_lang": "XX"}, 400, "'source_lang' not supported: XX; served: DE, EN, FR"),
     ({"text": "a", "tag_handling": "json"}, 400, "Value for 'tag_handling'"),
     ({"text": ["a"] * 200}, 400, "at once"),
     ({"text": "a", "glossary_id": "none", "source_lang": "EN"}, 404, "Glossary not found"),

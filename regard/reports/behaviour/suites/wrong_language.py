@@ -28,4 +28,4 @@ def _fault(text: str, answers: Sequence[str]) -> str:
     if found := garbled(answer):
         return found
     share = similarity(text, answer)
-    return f"only {share:.0%} of it kept" if share < _LEAST else ""
+    return f"only {share:.0%} of a text in the target language is left" if share < _LEAST else ""
