@@ -45,8 +45,8 @@ def import_command(
 
     Reads folders of Hugging Face: OPUS-MT (MarianMTModel), M2M100 and NLLB; of Marian, model.npz or model.bin; and of
     Firefox Translations. Download the folder first. The run is used as any other: predict, serve, explain, evaluate,
-    train --from. Translations are compared with those of the model's own program, if it is
-    installed; the result is printed and kept in the run as certificate.json.
+    train --from. If the model's own program is installed, the translations of both are compared; the result is printed
+    and kept in the run as certificate.json.
 
     regard import opus-mt-en-de --run runs/opus
     regard import opus-mt-en-de --run runs/opus --text dev.en --lines 100
@@ -115,7 +115,7 @@ def export_run_command(
 ) -> None:
     """Write a translator as a folder of another program.
 
-    Translations are compared with those of that program, on the dev set or on the lines of --text. If too many differ
+    Both translate the dev set, or the lines of --text, and the translations are compared. If too many differ
     (any at all; firefox: over 10 %; ctranslate2 with int8: over 20 %), nothing is written, and the first difference is
     printed. The folder has a certificate and a model card.
 

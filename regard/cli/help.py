@@ -19,8 +19,8 @@ _SHOWN = 3  # other places of a setting
 def help_command(context: typer.Context, words: NameArgument = None) -> None:
     """Explain a command, a setting, a part or a name.
 
-    Names are those of commands, of settings and groups of settings, of parts (beam, transformer), of the literature
-    (bahdanau), and of settings in other toolkits (lr, d_model).
+    The name of a command, a setting, a group of settings or a part (beam, transformer); also a name of the literature
+    (bahdanau), or of a setting in another toolkit (lr, d_model).
 
     regard help train
     regard help training.patience

@@ -207,6 +207,17 @@ def test_tags_go_with_their_words(html, wanted):
     assert found.rebuild(turned(found.texts)) == wanted
 
 
+@pytest.mark.parametrize("kind", ["text", "html", "xml"])
+@pytest.mark.parametrize("pairs", ["<b></b>", "<b></b><i></i>", "<b><i></i></b>"])
+def test_empty_pairs_of_tags_are_kept(kind, pairs):
+    for text in (f"The {pairs} cat sat.", f"{pairs}The cat.", f"The cat{pairs}", f"See {pairs} 5 cats. {pairs} More."):
+        document = text_document(text, kind)
+        written = document.rebuild(shouted(document.texts))
+        assert [written.count(tag) for tag in ("<b>", "</b>", "<i>", "</i>")] == [
+            text.count(tag) for tag in ("<b>", "</b>", "<i>", "</i>")
+        ]
+
+
 def test_translation_is_never_markup():
     found = text_document("<p>Hello <b>you</b></p>", "html")
     answer = all_translated(found.texts, 0)[0]
