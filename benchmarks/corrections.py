@@ -20,13 +20,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from adaptation import DOMAINS, GREEDY, OLD, Pair, difference, mean, trained_start, written
+from adaptation import DOMAINS, GREEDY, OLD, Pair, difference, mean, tatoeba, trained_start, written
 from program import options
 
 import regard
 from regard.config.versions import MODEL
 from regard.data.toy import pairs
-from regard.recipes.corrections import TeachingRequest, teach
+from regard.recipes.teaching import TeachingRequest, teach
 
 WORDS = "words"  # the domain of the demo's grammar
 NEW_WORDS = {"painter", "father", "teacher", "sad", "friday"}
@@ -39,6 +39,7 @@ def main() -> None:
     program.add_argument("--start", type=Path, metavar="RUN", help="run to start from, trained on Tatoeba")
     program.add_argument("--start-minutes", type=float, default=60, help="processor time of the start (default: 60)")
     program.add_argument("--domains", nargs="+", default=[*DOMAINS], choices=[*DOMAINS, WORDS])
+    program.add_argument("--words", type=int, help="only pairs of Tatoeba of up to N words a side, 20,000 to train on")
     program.add_argument("--settings", nargs="*", default=[], help="settings of each lesson")
     program.add_argument("--corrections", nargs="+", type=int, default=[10, 50, 500], metavar="NUMBER")
     program.add_argument("--seeds", type=int, default=3, help="seeds of each training (default: 3)")
@@ -46,7 +47,8 @@ def main() -> None:
     given = program.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
     grammar = {OLD: lambda: of_grammar(new=False), WORDS: lambda: of_grammar(new=True)}
-    texts = written(given.folder, given.test, grammar if given.domains == [WORDS] else None)
+    short = {OLD: lambda: of_few_words(given.words), **DOMAINS} if given.words else None
+    texts = written(given.folder, given.test, grammar if given.domains == [WORDS] else short)
     start = given.start or trained_start(given, texts[OLD])
     results = given.folder / "results.jsonl"
     rows = [json.loads(line) for line in results.read_text("utf-8").splitlines()] if results.exists() else []
@@ -81,8 +83,14 @@ def measured(
     changes = [f"training.seed={seed}", "training.threads=1", *given.settings]
     taught = teach(TeachingRequest(start, table, run, changes=changes), print, quiet=True)
     found: dict[str, Any] = {"kept": taught.changed, "core_minutes": (time.process_time() - began) / 60}
+    found["p_value"] = taught.report.values["new"]["p_value"]
     for name, one in (("new", texts[domain]), ("old", texts[OLD])):
-        both = regard.evaluate([start, run / MODEL], source=one["test.en"], target=one["test.de"], changes=GREEDY)
+        both = regard.evaluate(
+            [start, run / MODEL if taught.changed else start],
+            source=one["test.en"],
+            target=one["test.de"],
+            changes=GREEDY,
+        )
         first, second = (system.scores[0].value for system in both.systems)
         test = next(test for _, test in both.comparisons)
         found[name] = {"start": first, "score": second, "difference": test.difference, "interval": [*test.interval]}
@@ -96,6 +104,13 @@ def of_grammar(*, new: bool) -> dict[str, list[Pair]]:
         part: [pair for pair in some if new != NEW_WORDS.isdisjoint(pair[0].lower().strip(".?").split())]
         for part, some in found.items()
     }
+
+
+def of_few_words(most: int) -> dict[str, list[Pair]]:
+    """Return the pairs of Tatoeba of up to `most` words a side, 20,000 of them to train on."""
+    found = {part: [pair for pair in some if max(len(text.split()) for text in pair) <= most]
+             for part, some in tatoeba().items()}  # fmt: skip
+    return {**found, "train": found["train"][:20_000]}
 
 
 def table(rows: Sequence[dict[str, Any]]) -> str:

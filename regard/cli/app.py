@@ -39,7 +39,7 @@ from regard.cli.repair import repair_command
 from regard.cli.schema import schema_command
 from regard.cli.serve import serve_command
 from regard.cli.shortlist import shortlist_command
-from regard.cli.teach import teach_command, undo_command
+from regard.cli.teach import redo_command, teach_command, undo_command
 from regard.cli.train import train_command
 from regard.cli.tune import tune_command
 from regard.cli.words import words_command
@@ -64,6 +64,7 @@ COMMANDS: dict[str, dict[str, typer.Typer | Callable[..., None]]] = {  # by the 
         "repair": repair_command,
         "teach": teach_command,
         "undo": undo_command,
+        "redo": redo_command,
         "distil": distil_command,
         "tune": tune_command,
         "calibrate": calibrate_command,

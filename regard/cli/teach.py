@@ -1,4 +1,4 @@
-"""regard teach and regard undo"""
+"""regard teach, regard undo and regard redo"""
 
 from pathlib import Path
 from typing import Annotated
@@ -26,11 +26,9 @@ CorrectionsServer = Annotated[
     ),
 ]
 OnlyNew = Annotated[
-    bool,
-    typer.Option(
-        "--new", help="Also count as known: corrections of attempts that changed nothing, and of undone versions."
-    ),
+    bool, typer.Option("--new", help="Also count as known: corrections of lessons that changed nothing.")
 ]
+Again = Annotated[bool, typer.Option("--again", help="Also learn the corrections of undone versions.")]
 TaughtRun = Annotated[
     Path | None,
     typer.Option("--output", "-o", metavar="FOLDER", help="Folder to make. (default: the next version of RUN)"),
@@ -46,22 +44,25 @@ def teach_command(
     output: TaughtRun = None,
     old: OldTexts = None,
     new: OnlyNew = False,
+    again: Again = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Train a translator on corrections of its answers.
 
-    Takes 10 new corrections or more; lines of other languages are left out. Old text is mixed in. The weights change
-    only if corrections held out gain beyond chance, and the dev set of the run loses nothing beyond chance and at most
-    0.1 points; both are printed with intervals. The new weights are the next version of RUN, which predict and serve
-    use; regard undo brings the version before it back.
+    Takes 10 new corrections or more; lines of other languages are left out. Old text is mixed in. Trials learn a part
+    of the corrections and are tested on the others; then a training learns all. The weights change only if the tested
+    corrections gain beyond chance, and the dev set of the run loses nothing beyond chance and at most 0.1 points; both
+    are printed with intervals. The new weights are the next version of RUN, which predict and serve use; regard undo
+    brings the version before it back. Corrections of an undone version are left out.
 
     regard teach runs/en-de better.jsonl
     regard teach runs/en-de pairs.tsv -o runs/taught
     regard teach runs/en-de --from-server https://translate.example
     regard teach runs/en-de better.jsonl --old train.en train.de training.max_minutes=10
     """
-    from regard.recipes.corrections import TeachingRequest, fetched, teach
+    from regard.recipes.corrections import fetched
+    from regard.recipes.teaching import TeachingRequest, teach
 
     words = [] if file is None else [str(file)]
     if from_server is not None and file is not None and is_change(str(file)):
@@ -69,7 +70,7 @@ def teach_command(
     if len(words) + (from_server is not None) != 1:
         raise ConfigError("FILE", "must be given once", "regard teach RUN FILE, or --from-server URL")
     with fetched(from_server or words[0]) as path, resumable():
-        request = TeachingRequest(run, path, output, old, changes or [], new)
+        request = TeachingRequest(run, path, output, old, changes or [], new, again)
         taught = teach(request, say_unless(quiet), quiet=quiet)
     emit(taught.report, as_json=as_json)
     if taught.changed and taught.version is not None:
@@ -79,15 +80,35 @@ def teach_command(
 def undo_command(run: RunArgument) -> None:
     """Bring the version of a run before the last regard teach back.
 
-    A server of the run changes to it by itself. Its nightly lessons leave the undone corrections until 10 others come.
+    A server of the run changes to it by itself. The undone corrections are not taught again, unless by regard redo or
+    regard teach --again.
 
     regard undo runs/en-de
     """
     from regard.config import own_folder, settings_file
-    from regard.recipes.corrections import undo_teaching
+    from regard.recipes.teaching import undo_teaching
 
     folder = own_folder(run)
     settings_file(folder)
-    number, before = undo_teaching(folder)
-    own = "its own weights are" if not before else f"version {before} is"
-    print(f"{run}: {own} in use, in place of version {number}")
+    undone = undo_teaching(folder)
+    old = "" if undone.now else ", the weights before all corrections,"
+    print(f"{run}: version {undone.now}{old} is in use again, in place of version {undone.before}")
+    print(
+        f"  {undone.corrections:,} corrections are left out of the next lessons; to take them back: regard redo {run}"
+    )
+
+
+def redo_command(run: RunArgument) -> None:
+    """Bring the version of a run back that regard undo took away last.
+
+    The next regard teach replaces it; then regard teach --again learns its corrections.
+
+    regard redo runs/en-de
+    """
+    from regard.config import own_folder, settings_file
+    from regard.recipes.teaching import redo_teaching
+
+    folder = own_folder(run)
+    settings_file(folder)
+    redone = redo_teaching(folder)
+    print(f"{run}: version {redone.now} is in use again, in place of version {redone.before}")

@@ -1,6 +1,7 @@
 """Versions of a run: complete runs in its folder `versions`, and a pointer to the one that is in use.
 
-RUN/version.json        {"version": 2}; without it the run's own weights are in use, which are version 0
+RUN/version.json        {"version": 2}; without it the run's own weights are in use, which are version 0. After an undo
+                        also the undone versions, the last one at the end: {"version": 0, "undone": [2, 1]}
 RUN/versions/2/model    a complete run; beside it the texts that it has learnt
 RUN/versions/.lock      held by the process that makes a version, for hours
 RUN/versions/.pointer   held while the pointer is replaced, for a moment
@@ -22,17 +23,23 @@ from regard.errors import CheckpointError, ConfigError
 POINTER, VERSION_FOLDER = "version.json", "versions"
 MODEL = "model"  # the run in the folder of a version, and of a demo
 MOST = 5  # versions that are kept, the one in use among them, beside the run's own weights
-_KEY = "version"
+_KEY, _UNDONE = "version", "undone"
 _REMOVED = ".removed-"  # begins the name of a version that is being removed
 
 
 def current_version(run: Path) -> int:
     """Return the number of the version in use; 0: the run's own weights. Raises CheckpointError for a damaged file."""
+    return _pointer(run)[0]
+
+
+def _pointer(run: Path) -> tuple[int, list[int]]:
+    """Return the version in use, and the undone ones."""
     path = run / POINTER
     try:
-        return int(read_checked(path)[_KEY])
+        values = read_checked(path)
+        return int(values[_KEY]), [int(one) for one in values.get(_UNDONE, [])]
     except FileNotFoundError:
-        return 0
+        return 0, []
     except (OSError, ValueError, KeyError, TypeError) as error:
         hint = "remove it to use the run's own weights"
         raise CheckpointError(path, f"cannot be read: {error}", hint) from error
@@ -58,11 +65,11 @@ def current_run(run: Path) -> Path:
 def use_version(run: Path, number: int) -> None:
     """Point to a version that is complete, and remove those that are too old.
 
-    Raises ConfigError where the version that it was made from has been undone since.
+    Raises ConfigError where another version than that it was made from has come into use since, as by `regard undo`.
     """
     with pointer_held(run):
         if current_version(run) != number - 1:
-            problem = f"the version that version {number} was made from was undone meanwhile"
+            problem = f"the version that version {number} was made from was replaced meanwhile"
             raise ConfigError(str(run), f"{problem}: the weights stay as they are", "regard teach RUN FILE")
         write_checked(run / POINTER, {_KEY: number})
         for other in sorted(_numbers(run), reverse=True)[MOST:]:
@@ -72,7 +79,11 @@ def use_version(run: Path, number: int) -> None:
 
 def new_version(run: Path) -> Path:
     """Return an empty folder for the next version, without unfinished and undone ones. The caller holds the lock."""
-    number = current_version(run) + 1
+    with pointer_held(run):
+        current, undone = _pointer(run)
+        if undone:
+            write_checked(run / POINTER, {_KEY: current})
+    number = current + 1
     for other in _numbers(run):
         if other >= number:
             _remove(run, other)
@@ -89,13 +100,27 @@ def undo_version(run: Path) -> tuple[int, int]:
     A version that is being made from the undone one will not be used. Raises ConfigError where there is none before.
     """
     with pointer_held(run):
-        number = current_version(run)
+        number, undone = _pointer(run)
         if not number:
             raise ConfigError(str(run), "has no earlier version: its own weights are in use", "regard teach RUN FILE")
         complete = [one for one in _numbers(run) if one < number and (version_folder(run, one) / MODEL).is_dir()]
         before = max(complete, default=0)
-        write_checked(run / POINTER, {_KEY: before})
+        write_checked(run / POINTER, {_KEY: before, _UNDONE: [*undone, number]})
         return number, before
+
+
+def redo_version(run: Path) -> tuple[int, int]:
+    """Point to the version that was undone last; return the numbers of the version before and of this one.
+
+    Raises ConfigError where none was undone since the last `regard teach`.
+    """
+    with pointer_held(run):
+        number, undone = _pointer(run)
+        if not undone:
+            raise ConfigError(str(run), "has no undone version", "a new lesson replaces it: regard teach RUN FILE")
+        *undone, again = undone
+        write_checked(run / POINTER, {_KEY: again, **({_UNDONE: undone} if undone else {})})
+        return number, again
 
 
 @contextmanager

@@ -1,5 +1,7 @@
 """Validation of a run that starts from another one: new and old text, each compared with the start."""
 
+import hashlib
+import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,8 +19,10 @@ from regard.tasks.examples import count_of
 from regard.training import checkpoint as files
 
 START_FILE = "start.json"  # statistics of the initial weights on the dev sets
+_STEPS_FILE = "steps.jsonl"  # statistics of new text by each validation, where gains must be beyond chance
 CHOICE = "choice"  # the selection criterion among the scores of a validation
 _NEW, OLD_TEXT = "new", "old"
+_DIGEST = "old_texts"  # of the old dev set and its metric, in the file of the start
 _BEHIND = 1e-6  # points
 
 
@@ -28,6 +32,11 @@ class OldText(NamedTuple):
     validation: Validation
     measure: Measure
     tolerance: float  # in points of the metric
+
+    def digest(self) -> str:
+        """Return a digest of the texts and the metric: all that statistics depend on, beside the weights."""
+        texts = {column: [*map(str, texts)] for column, texts in self.validation.examples.items()}
+        return hashlib.sha256(json.dumps([self.measure.key, texts], sort_keys=True).encode()).hexdigest()
 
 
 class AdaptationOutcome(NamedTuple):
@@ -69,6 +78,7 @@ class Adaptation:
 
     Checkpoints are selected by the metric on new text. One that loses more than the tolerance on old text ranks behind
     the start; with `significant` also one whose gain on new text may be chance, or whose loss on old text is not.
+    Then the statistics of each validation are kept, for a test that accounts for their number.
     """
 
     def __init__(
@@ -104,9 +114,14 @@ class Adaptation:
         rows = {name: statistics[self.measures[name].key] for name, statistics in found.items()}
         if not self.start:
             self.start = {**rows}
-            if self.first is not None and OLD_TEXT in rows and self.first.shape == rows[OLD_TEXT].shape:
+            if self.first is not None:
                 self.start[OLD_TEXT] = self.first
-            write_checked(self.folder.path / START_FILE, {name: one.tolist() for name, one in self.start.items()})
+            digest = {} if self.old is None else {_DIGEST: self.old.digest()}
+            values = {name: one.tolist() for name, one in self.start.items()}
+            write_checked(self.folder.path / START_FILE, {**values, **digest})
+        elif self.significant:
+            with (self.folder.path / _STEPS_FILE).open("a", encoding="utf-8") as file:
+                file.write(f"{json.dumps(rows[_NEW].tolist())}\n")
         values = {name: part.values(found[name]) for name, part in self.parts.items()}
         if self.old is None:
             return values[_NEW]
@@ -158,10 +173,27 @@ def start_is_due(folder: RunFolder) -> bool:
 
 def start_statistics(folder: RunFolder) -> dict[str, Statistics]:
     """Return the statistics of the start, by text. Raises CheckpointError where they cannot be read."""
+    found = _start_values(folder)
+    return {name: np.asarray(found[name], dtype=np.float64) for name in (_NEW, OLD_TEXT) if name in found}
+
+
+def step_statistics(folder: RunFolder) -> tuple[Statistics, list[Statistics]]:
+    """Return the statistics of new text by the start and by each validation of a training that was not interrupted."""
+    lines = (folder.path / _STEPS_FILE).read_text("utf-8").splitlines()
+    return start_statistics(folder)[_NEW], [np.asarray(json.loads(line), dtype=np.float64) for line in lines]
+
+
+def first_statistics(folder: RunFolder, old: OldText) -> Statistics | None:
+    """Return the statistics of old text with which an adapted run was compared; None if it had other texts or none."""
+    if not (folder.path / START_FILE).is_file() or _start_values(folder).get(_DIGEST) != old.digest():
+        return None
+    return start_statistics(folder)[OLD_TEXT]
+
+
+def _start_values(folder: RunFolder) -> dict[str, Any]:
     path = folder.path / START_FILE
     try:
-        found = read_checked(path)
-        return {name: np.asarray(found[name], dtype=np.float64) for name in (_NEW, OLD_TEXT) if name in found}
+        return dict(read_checked(path))
     except (OSError, ValueError) as error:
         hint = "take it from a copy of the run, or start the training again"
         raise CheckpointError(path, f"cannot be read: {error}", hint) from error

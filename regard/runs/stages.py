@@ -22,14 +22,7 @@ from regard.experiment.data import OldTextSettings
 from regard.models import MODELS, Model
 from regard.models.counting import count_for_embedders
 from regard.objectives import Objective
-from regard.runs.adaptation import (
-    OLD_TEXT,
-    START_FILE,
-    Adaptation,
-    OldText,
-    start_is_due,
-    start_statistics,
-)
+from regard.runs.adaptation import START_FILE, Adaptation, OldText, first_statistics, start_is_due
 from regard.runs.assembly import objective_of
 from regard.runs.embeddings import fill_embedders
 from regard.runs.folder import RunFolder
@@ -251,23 +244,22 @@ def _adaptation(
     settings = experiment.data.old or OldTextSettings()
     metric = settings.metric or experiment.training.metric
     measure, of_old = measure_of(task, experiment.training.metric), measure_of(task, metric)
-    old = None if examples is None else OldText(new.on(examples, of_old), of_old, settings.tolerance)
-    return Adaptation(new, measure, folder, old, significant=settings.significant, first=_first_statistics(experiment))
+    if examples is None:
+        return Adaptation(new, measure, folder, significant=settings.significant)
+    old = OldText(new.on(examples, of_old), of_old, settings.tolerance)
+    return Adaptation(new, measure, folder, old, significant=settings.significant, first=_first(experiment, old))
 
 
-def _first_statistics(experiment: Experiment) -> Statistics | None:
+def _first(experiment: Experiment, old: OldText) -> Statistics | None:
     """Return statistics of old text by the weights from which the run to start from was adapted.
 
-    None unless that run measured the same old text by the same metric: a loss must not add up over adaptations. A
-    resumed run has them itself, so the other one may be gone.
+    None unless that run measured the same texts by the same metric: a loss must not add up over adaptations. A resumed
+    run has them itself, so the other one may be gone.
     """
-    init, old = experiment.init, experiment.data.old
-    if init is None or init.run is None or old is None or not init.run.exists():
+    init = experiment.init
+    if init is None or init.run is None or not init.run.exists():
         return None
-    before = Run.open(init.run)
-    same = before.experiment.data.old == old and before.experiment.training.metric == experiment.training.metric
-    kept = same and (before.path / START_FILE).is_file()
-    return start_statistics(before.folder).get(OLD_TEXT) if kept else None
+    return first_statistics(Run.open(init.run).folder, old)
 
 
 def selects_by_choice(validation: object) -> bool:

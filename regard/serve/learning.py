@@ -71,7 +71,8 @@ def outcome_line(values: dict[str, Any]) -> tuple[str, str]:
     figures = [
         f"{what}: {one['metric']} {one['start']:.2f} → {one['selected']:.2f} "
         f"(95 %: {one['interval'][0]:+.2f} to {one['interval'][1]:+.2f})"
-        for what, one in (("corrections held out", values["new"]), ("standing set", values["old"]))
+        for what, one in (("corrections tested", values["new"]), ("standing set", values.get("old")))
+        if one
     ]
     taught = values["kept"] == "adapted"
     first = f"version {values['version']} is in use" if taught else "the weights stay as they were"

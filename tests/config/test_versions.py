@@ -45,6 +45,21 @@ def test_an_undone_or_unfinished_version_gives_way_to_the_next(run):
     assert versions.current_version(run) == 1  # as a process that is killed here leaves it
 
 
+def test_undone_versions_come_back_in_turn_until_the_next_lesson(run):
+    make(run)
+    second = make(run)
+    with pytest.raises(ConfigError, match="no undone version"):
+        versions.redo_version(run)
+    assert [versions.undo_version(run), versions.undo_version(run)] == [(2, 1), (1, 0)]
+    assert [versions.redo_version(run), versions.redo_version(run)] == [(0, 1), (1, 2)]
+    assert settings_folder(run) == second
+    versions.undo_version(run)
+    with versions.versions_held(run):
+        (versions.new_version(run) / versions.MODEL).mkdir()  # killed here: not the undone version
+    with pytest.raises(ConfigError, match="no undone version"):
+        versions.redo_version(run)
+
+
 def test_few_versions_are_kept(run):
     for _ in range(versions.MOST + 3):
         newest = make(run)
@@ -73,7 +88,7 @@ def test_undo_does_not_wait_for_a_version_that_is_made(run):
         folder = versions.new_version(run)
         (folder / versions.MODEL).mkdir()
         assert versions.undo_version(run) == (2, 1)
-        with pytest.raises(ConfigError, match="undone meanwhile"):
+        with pytest.raises(ConfigError, match="replaced meanwhile"):
             versions.use_version(run, 3)
     assert versions.current_version(run) == 1
 

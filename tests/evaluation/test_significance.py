@@ -16,7 +16,7 @@ from regard.evaluation.bleu import Bleu
 from regard.evaluation.chrf import Chrf
 from regard.evaluation.exact_match import ExactMatch
 from regard.evaluation.metric import corpus_of
-from regard.evaluation.significance import RESAMPLES, RESAMPLING_SEED, resampled
+from regard.evaluation.significance import EXCHANGES, RESAMPLES, RESAMPLING_SEED, gain_p_values, resampled
 from regard.registry import Choice
 
 WORDS = ["the", "a", "cat", "dog", "house", "river", "sees", "finds", "small", "green", "old", "and", "or", "with"]
@@ -101,6 +101,37 @@ def test_a_seed_gives_the_same_answer_again(texts):
 def test_a_thousand_resamples_of_a_thousand_sentences_take_seconds(texts):
     references, a, b = texts
     within(5.0, lambda: paired_bootstrap(Bleu(), a, b, references))
+
+
+def rows(gains):
+    """Statistics of texts that answer right more often by `gains` than the start, which has none right."""
+    return np.stack([np.asarray(gains, np.float64), np.ones(len(gains))], axis=-1)
+
+
+@pytest.mark.parametrize(
+    ("gains", "p"),
+    [([1] * 3, 1 / 8), ([1] * 5, 1 / 32), ([1, 1, 1, 1, -1], 6 / 32), ([5, 5, 5, 5, -1], 2 / 32), ([0] * 5, 1.0)],
+)
+def test_gain_of_one_step_by_hand(gains, p):
+    assert gain_p_values(ExactMatch(), rows([0] * len(gains)), [rows(gains)]) == [p]
+
+
+def test_gains_of_steps_are_tested_together():
+    start, steps = rows([0] * 5), [rows([1] * 5), rows([1, 1, 1, 1, -1]), rows([9, -9, 0, 0, 0])]
+    alone = [gain_p_values(ExactMatch(), start, [one])[0] for one in steps]
+    together = gain_p_values(ExactMatch(), start, steps)
+    assert (alone[0], together[0]) == (1 / 32, 2 / 32)  # one exchange gains as much in the second step
+    assert all(one >= other for one, other in zip(together, alone, strict=True))
+    many = gain_p_values(ExactMatch(), rows([0] * 40), [rows([1] * 40)])
+    assert many == [1 / EXCHANGES]
+
+
+def test_the_best_of_many_steps_gains_by_chance_rarely():
+    draw, found = np.random.default_rng(1), []
+    for _ in range(300):
+        steps = [rows(scale * draw.normal(size=6)) for scale in (0.1, 1.0, 30.0)]
+        found.append(min(gain_p_values(ExactMatch(), rows([0] * 6), steps)))
+    assert np.mean(np.array(found) <= 0.05) <= 0.05 + 2 * (0.05 * 0.95 / 300) ** 0.5
 
 
 def test_user_faults_are_told():

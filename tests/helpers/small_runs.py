@@ -24,6 +24,7 @@ class Done(NamedTuple):
 
     code: int
     said: str  # on stderr
+    printed: str  # on stdout
 
 
 def regard(*words: object, given: str | bytes | None = None) -> Done:
@@ -31,7 +32,7 @@ def regard(*words: object, given: str | bytes | None = None) -> Done:
     done = CliRunner().invoke(app, [str(word) for word in words], input=given)
     if done.exception is not None and not isinstance(done.exception, SystemExit):
         raise done.exception
-    return Done(done.exit_code, done.stderr)
+    return Done(done.exit_code, done.stderr, done.stdout)
 
 
 def write_texts(folder: Path) -> list[str]:

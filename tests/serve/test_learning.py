@@ -36,7 +36,7 @@ def learned(monkeypatch, tmp_path, code):
 @pytest.mark.parametrize(
     ("code", "result", "words"),
     [
-        (f"print({json.dumps(json.dumps(TAUGHT))})", "taught", "version 3 is in use; corrections held out: loss 2.00"),
+        (f"print({json.dumps(json.dumps(TAUGHT))})", "taught", "version 3 is in use; corrections tested: loss 2.00"),
         (f"print({json.dumps(json.dumps({**TAUGHT, 'kept': 'start'}))})", "kept", "the weights stay as they were"),
         ("import sys; print('error: has 7 corrections', file=sys.stderr); sys.exit(2)", "refused", "has 7 corrections"),
         ("import os; os.abort()", "failed", "ended with code"),

@@ -15,28 +15,40 @@ from regard.errors import DataError
 from regard.text.clean import without_surrogates
 
 _FIELDS = ("q", "s", "source", "target")  # text, better translation, and the codes of their languages
-_TRIED = 10  # lines that the format is detected from
+_TRIED = 100  # lines that the format is detected from
+_NAMED = 3  # damaged lines whose numbers are reported
 _Languages = tuple[str, str]
 
 
 def holds_suggestions(path: Path) -> bool:
-    """Return whether the first lines of a file have the fields that `regard serve --suggestions` writes."""
+    """Return whether most JSON objects in the first lines have the fields that `regard serve --suggestions` writes.
+
+    Damaged lines, the first one included, do not count.
+    """
     try:
-        found = [_fields(line) for line in islice(read_lines(path), _TRIED) if line.strip().endswith("}")]
+        rows = [row for line in islice(read_lines(path), _TRIED) if isinstance(row := _value(line), dict)]
     except DataError:
         return False
-    return bool(found) and None not in found
+    return 2 * sum(_fields(row) is not None for row in rows) > len(rows)
 
 
-def _fields(line: str) -> list[str] | None:
-    """Return the texts and codes of a line; None for one that is damaged, or of another kind."""
+def _value(line: str) -> object:
+    """Return the JSON value of a line; None for a damaged one."""
     try:
-        row = json.loads(line)
+        return json.loads(line)
     except (ValueError, RecursionError):
         return None
+
+
+def _fields(row: object) -> list[str] | None:
+    """Return the texts and codes of a line's value; None for one that is damaged, or of another kind."""
     values = [row.get(name) for name in _FIELDS] if isinstance(row, dict) else []
     texts = [without_surrogates(one) for one in values if isinstance(one, str)]
     return texts if len(texts) == len(_FIELDS) else None
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 class SuggestionsReader(FileReader):
@@ -79,23 +91,25 @@ class SuggestionsReader(FileReader):
         pair = " → ".join(languages) if languages else ""
         left = [f"{count} of {' → '.join(other)}" for other, count in others.items()]
         left += [f"{repeated} corrected again later"] if repeated else []
-        left += [f"{damaged} damaged lines"] if damaged else []
-        return f"{len(kept):,} correction{'' if len(kept) == 1 else 's'} {pair}" + (
-            f"; left out: {', '.join(left)}" if left else ""
-        )
+        if damaged:
+            numbers = ", ".join(map(str, damaged[:_NAMED])) + (" …" if len(damaged) > _NAMED else "")
+            left.append(f"{_counted(len(damaged), 'damaged line')} ({numbers})")
+        return f"{_counted(len(kept), 'correction')} {pair}" + (f"; left out: {', '.join(left)}" if left else "")
 
-    def _sorted(self, kept: dict[str, tuple[int, str]]) -> tuple[_Languages | None, Counter[_Languages], int, int]:
+    def _sorted(
+        self, kept: dict[str, tuple[int, str]]
+    ) -> tuple[_Languages | None, Counter[_Languages], int, list[int]]:
         """Fill `kept`: text → line and last correction.
 
-        Return the languages, the number of lines of each other pair, and the numbers of replaced corrections and of
-        damaged lines.
+        Return the languages, the number of lines of each other pair, the number of replaced corrections, and the
+        numbers of the damaged lines.
         """
-        languages, others, repeated, damaged = self._languages, Counter[_Languages](), 0, 0
+        languages, others, repeated, damaged = self._languages, Counter[_Languages](), 0, list[int]()
         for number, line in enumerate(read_lines(self.path), start=1):
             if not line.strip():
                 continue
-            if (texts := _fields(line)) is None:
-                damaged += 1
+            if (texts := _fields(_value(line))) is None:
+                damaged.append(number)
                 continue
             q, s, *codes = texts
             pair = codes[0], codes[1]

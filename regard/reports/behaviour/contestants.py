@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
-from urllib.request import HTTPRedirectHandler, OpenerDirector, Request, build_opener
+from urllib.request import OpenerDirector, Request
 
 from regard.config import parse_json
 from regard.errors import ConfigError, DataError, RegardError
+from regard.keyed_requests import KEY_VARIABLE, direct_opener
 from regard.predictor import Predictor, load
 from regard.reports.behaviour.suite import CodePair, base_code
 
-KEY_VARIABLE = "REGARD_API_KEY"  # environment variable with the key of the first server
 _PATIENCE = 60.0  # seconds of silence, and of a whole answer
 _TOGETHER = 20  # texts of a request
 _TRIES, _LONGEST_WAIT = 4, 20.0  # requests of one text, and seconds between two of them
@@ -54,13 +54,6 @@ class RunContestant(Contestant):
         return [one.text for one in self.predictor.translate(texts)]
 
 
-class NoRedirects(HTTPRedirectHandler):
-    """Refuses redirects, which would send the key to another server."""
-
-    def redirect_request(self, *args: Any, **kwargs: Any) -> None:
-        return None
-
-
 class TranslationServer(Contestant):
     """A server; which program it is, its list of languages says."""
 
@@ -68,7 +61,7 @@ class TranslationServer(Contestant):
         """Ask the server for its languages. Raises DataError where it does not answer as either program does."""
         super().__init__(url, pair)
         self.url, self.say, self._key = url.rstrip("/").removesuffix("/translate"), say, key
-        self._opener: OpenerDirector = build_opener(NoRedirects)
+        self._opener: OpenerDirector = direct_opener()
         languages = self._asked("/languages")
         rows = languages if isinstance(languages, list) else []
         fields = {key for one in rows if isinstance(one, dict) for key in one}

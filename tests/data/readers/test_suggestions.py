@@ -52,8 +52,18 @@ def test_a_line_of_a_killed_server_is_left_out(tmp_path):
     file = write(tmp_path / "better.jsonl")
     with open(file, "a", encoding="utf-8") as damaged:
         damaged.write('{"q": "half a li\n{"q": 1}\n')
-    assert "2 damaged lines" in SuggestionsReader(("a", "b"), file=file).summary()
+    assert "2 damaged lines (7, 8)" in SuggestionsReader(("a", "b"), file=file).summary()
     assert len(read(file)) == 4
+
+
+@pytest.mark.parametrize("damage", ['{"q": "half a li', '{"q": 1}', '{"source": "a", "target": "b"}', "half a line}"])
+def test_a_damaged_first_line_leaves_the_format(damage, tmp_path):
+    file = write(tmp_path / "better.jsonl")
+    text = (tmp_path / "better.jsonl").read_text("utf-8")
+    (tmp_path / "better.jsonl").write_text(f"{damage}\n{text}", encoding="utf-8")
+    assert holds_suggestions(tmp_path / "better.jsonl")
+    assert "1 damaged line (1)" in SuggestionsReader(("a", "b"), file=file, languages=("en", "fr")).summary()
+    assert len(read(file, languages=("en", "fr"))) == 4
 
 
 def test_format_is_known_by_its_fields(tmp_path):
@@ -61,6 +71,8 @@ def test_format_is_known_by_its_fields(tmp_path):
     write(path)
     assert holds_suggestions(path)
     path.write_text('{"source": "a", "target": "b"}\n', encoding="utf-8")
+    assert not holds_suggestions(path)
+    path.write_text('{"source": "a", "target": "b"}\n' * 3 + path.read_text("utf-8"), encoding="utf-8")
     assert not holds_suggestions(path)
     path.write_text("not json\n", encoding="utf-8")
     assert not holds_suggestions(path)

@@ -7,6 +7,7 @@ import pytest
 from translation_servers import DeepL, Libre, Refusal, served
 
 from regard.errors import ConfigError, DataError
+from regard.keyed_requests import KEY_VARIABLE
 from regard.reports.behaviour import (
     BADGE,
     BehaviourResults,
@@ -18,7 +19,7 @@ from regard.reports.behaviour import (
     read_suites,
 )
 from regard.reports.behaviour.behaviour import SuiteFault, SuiteResult
-from regard.reports.behaviour.contestants import KEY_VARIABLE, key_variable
+from regard.reports.behaviour.contestants import key_variable
 
 PAIR = ("en", "de")
 
