@@ -340,7 +340,8 @@ class _Lesson(NamedTuple):
             raise Interrupted(f"{self.request.file.name} is not learned yet")
         run = self.folder / MODEL
         outcome = Run.open(RunFolder(run)).measurements.kept(ADAPTATION) or {}
-        kept = next((one for one in tested["steps"] if report.checkpoint == step_folder(run, one["updates"])), {})
+        steps = {step_folder(run, one["updates"]): one for one in tested["steps"]}
+        kept = steps.get(report.checkpoint, {})
         return {**outcome, "step": kept} if kept.get("p_value", 1.0) <= LARGEST_P else {**outcome, "kept": "start"}
 
     def _schedule(self) -> list[str]:
