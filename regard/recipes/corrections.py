@@ -61,7 +61,7 @@ def trials(name: str, pairs: Corrected, seen: Mapping[str, str], tried: Mapping[
     groups = dict[str, list[str]]()
     for text, better in pairs.items():
         if seen.get(text) != better:
-            groups.setdefault(plain_text(text), []).append(text)
+            groups.setdefault(without_marks(text), []).append(text)
     count = sum(any(tried.get(text) != pairs[text] for text in texts) for texts in groups.values())
     if count < FEWEST_CORRECTIONS:
         new = "" if count == len(pairs) else f", {count:,} of them new, apart from case, punctuation and numbers"
@@ -75,11 +75,11 @@ def trials(name: str, pairs: Corrected, seen: Mapping[str, str], tried: Mapping[
 
 
 def _trial(everything: Corrected, tested: Mapping[str, str]) -> Trial:
-    learned = {text: better for text, better in everything.items() if plain_text(text) not in tested}
+    learned = {text: better for text, better in everything.items() if without_marks(text) not in tested}
     return Trial(learned, {text: everything[text] for text in tested.values()})
 
 
-def plain_text(text: str) -> str:
+def without_marks(text: str) -> str:
     """Return a text without case, spaces and punctuation, and with 0 in place of each number.
 
     A text of other characters alone stays as it is.
@@ -149,29 +149,29 @@ def corrected_texts(path: Path, languages: tuple[str, str], say: Say = lambda li
 
 def seen_corrections(run: Path) -> Corrected:
     """Return the corrections that a version has learned; none for other runs."""
-    return read_corrections(run.parent / LEARNED) if run.name == MODEL else {}
+    return kept_pairs(run.parent / LEARNED) if run.name == MODEL else {}
 
 
 def noted_corrections(run: Path, name: str) -> Corrected:
     """Return the corrections in a file beside a run's versions: ATTEMPTED or UNDONE."""
-    return read_corrections(run / VERSION_FOLDER / name)
+    return kept_pairs(run / VERSION_FOLDER / name)
 
 
 def note_corrections(run: Path, name: str, added: Mapping[str, str], removed: Mapping[str, str]) -> None:
     """Add corrections to such a file, and remove others."""
     with pointer_held(run):
         kept = {text: better for text, better in noted_corrections(run, name).items() if removed.get(text) != better}
-        write_corrections(run / VERSION_FOLDER / name, {**kept, **added})
+        keep_pairs(run / VERSION_FOLDER / name, {**kept, **added})
 
 
-def write_corrections(file: Path, pairs: Mapping[str, str]) -> None:
+def keep_pairs(file: Path, pairs: Mapping[str, str]) -> None:
     """Write corrections, a pair a line."""
     rows = (json.dumps({"source": text, "target": better}, ensure_ascii=False) for text, better in pairs.items())
     write_atomically(file, "".join(f"{row}\n" for row in rows))
 
 
-def read_corrections(file: Path) -> Corrected:
-    """Return the corrections of a file that `write_corrections` wrote; none where there is no such file."""
+def kept_pairs(file: Path) -> Corrected:
+    """Return the corrections of a file that `keep_pairs` wrote; none where there is no such file."""
     if not file.is_file() or not file.stat().st_size:
         return {}
     return {str(one.texts["source"]): str(one.texts["target"]) for one in JsonlReader(PAIR_SIDES, file=str(file))}

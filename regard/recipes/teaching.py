@@ -44,12 +44,12 @@ from regard.recipes.corrections import (
     Corrected,
     Trial,
     corrected_texts,
+    keep_pairs,
+    kept_pairs,
     note_corrections,
     noted_corrections,
-    read_corrections,
     seen_corrections,
     trials,
-    write_corrections,
 )
 from regard.reports.report import Report
 from regard.reports.table import DASH, Cell, Table
@@ -117,7 +117,7 @@ def teach(request: TeachingRequest, say: Say, *, quiet: bool = False) -> TaughtC
     parts, everything = trials(request.file.name, pairs, seen, known), {**seen, **pairs}
     with ExitStack() as stack:
         folder, resumed = _place(request, everything, stack)
-        write_corrections(folder / LEARNED, everything)
+        keep_pairs(folder / LEARNED, everything)
         experiment = _experiment(request, opened, folder, LEARNED, LEARNED, say)
         _check_languages(request.file, everything, experiment)
         _check_standing_set(request.run, opened, experiment)
@@ -192,7 +192,7 @@ def _place(request: TeachingRequest, everything: Corrected, stack: ExitStack) ->
         stack.enter_context(versions_held(run))
         return new_version(run), False
     folder, model = request.output, RunFolder(request.output / MODEL)
-    begun = read_corrections(folder / LEARNED) == everything
+    begun = kept_pairs(folder / LEARNED) == everything
     if not begun or model.finished:
         RunFolder(folder).check_free()
     folder.mkdir(parents=True, exist_ok=True)
@@ -315,8 +315,8 @@ class _Lesson(NamedTuple):
         folder, began = self.folder / f"trial-{number}", monotonic()
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
-        write_corrections(folder / LEARNED, trial.learned)
-        write_corrections(folder / _TESTED, trial.tested)
+        keep_pairs(folder / LEARNED, trial.learned)
+        keep_pairs(folder / _TESTED, trial.tested)
         most = self.experiment.training.max_updates
         more = ["data.old.dev=null", "data.old.dev_fraction=0", "training.patience=null", *self._schedule()]
         more += [] if most is None else [f"training.max_updates={most}"]
