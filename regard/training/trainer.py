@@ -287,7 +287,7 @@ class Trainer:
             "place": self.place,
             "seconds": self.clock.spent.wall,
             "core_seconds": self.clock.spent.core,
-            "validation": [self.validation.wall, self.validation.core],
+            "validation_seconds": [self.validation.wall, self.validation.core],
             "halvings": self.updater.halvings,
             "allowed": self.allowed,
             "metrics": self.progress.position(),
@@ -313,7 +313,7 @@ class Trainer:
         self.update = self._saved = state["update"]
         self.place, self._logged = saved_place(state), state["metrics"]
         self.clock.spent = ClockTime(state["seconds"], state["core_seconds"])
-        self.validation = ClockTime(*state.get("validation", ()))  # a checkpoint of before has none
+        self.validation = ClockTime(*state.get("validation_seconds", ()))  # a checkpoint of before has none
         self._saved_at = self.clock.spent.wall
         self.selection.restore(state)
         for name, part in self.saved.items():

@@ -18,6 +18,7 @@ from regard.training.progress import Progress
 from regard.training.settings import TrainingSettings
 from regard.training.trainer import Trainer
 
+CLOCK_READINGS = ("seconds", "core_seconds", "validation_seconds")  # of a state
 UPDATES = 12
 SETTINGS = {
     "max_updates": UPDATES,
@@ -145,7 +146,7 @@ def unequal(tensors, others):
 
 def timeless(state):
     """A state without what a clock tells, or what is as long as that."""
-    kept = {name: value for name, value in state.items() if name not in ("seconds", "core_seconds", "metrics")}
+    kept = {name: value for name, value in state.items() if name not in (*CLOCK_READINGS, "metrics")}
     return {**kept, "window": {**state.get("window", {}), "spent": None}}
 
 
