@@ -92,7 +92,7 @@ def test_links_lead_to_sections_and_files(made):
     for file, anchor in links:
         name = f"docs/{file}" if file else CATALOGUE_PAGE
         assert name in made or (ROOT / name).exists()
-        assert not anchor or anchor in _anchors(made[name])
+        assert not anchor or anchor in _anchors(made.get(name) or (ROOT / name).read_text("utf-8"))
 
 
 def test_rows_of_a_table_have_as_many_cells_as_its_head(made):
