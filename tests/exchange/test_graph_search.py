@@ -16,7 +16,7 @@ from regard.decoding import BeamSearch
 from regard.exchange.graphs.formats import pieces_of
 from regard.ops.plain import plain
 from regard.predictor.engines import translator
-from regard.predictor.engines.pieces import PieceTable
+from regard_runtime.pieces import PieceTable
 from regard.predictor.engines.translator import Beams
 from regard.records import BOS, EOS, Batch
 from regard.registry import Choice

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+import regard_runtime.pieces
 from regard.data.columns import TextColumn
 from regard.data.sealed import file_digest
 from regard.errors import RegardError
@@ -21,7 +22,7 @@ from regard.exchange.graphs.programs import Graphs, graphs_of
 from regard.models.translator import Translator
 from regard.pieces import EOS
 from regard.predictor import Predictor
-from regard.predictor.engines import pieces, translator
+from regard.predictor.engines import translator
 from regard.predictor.engines.graphs import opened_graphs
 from regard.predictor.engines.translator import DECODER_GRAPH, ENCODER_GRAPH, SETTINGS_NAME, present
 from regard.scripts import CUT_APART
@@ -31,7 +32,7 @@ from regard.text.subwords import SubwordTokenizer
 from regard.text.vocabulary import FIRST_BYTE, FIRST_PIECE
 from regard.text.words import PIECE_PATTERN
 
-_PACKAGE = "from regard.predictor.engines.pieces import"
+_PACKAGE = "from regard_runtime.pieces import"
 
 
 class GraphFormat(Format):
@@ -69,7 +70,7 @@ class GraphFormat(Format):
             (folder / name).write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
         digests = {file.name: file_digest(file) for file in sorted(folder.iterdir())}
         (folder / SETTINGS_NAME).write_text(json.dumps({**settings, "files": digests}, indent=1), encoding="utf-8")
-        copied = [Path(str(module.__file__)) for module in (pieces, translator)]
+        copied = [Path(str(module.__file__)) for module in (regard_runtime.pieces, translator)]
         for file in (*copied, *(copied[-1].with_name(name) for name in self.scripts)):
             text = file.read_text(encoding="utf-8").replace(_PACKAGE, "from pieces import")
             (folder / file.name).write_text(text, encoding="utf-8")

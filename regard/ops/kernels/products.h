@@ -13,6 +13,8 @@
 
 #if defined(__AVX__)
 #include <immintrin.h>
+#elif defined(__wasm_simd128__)
+#include <wasm_simd128.h>
 #endif
 
 #include "layout.h"
@@ -157,8 +159,32 @@ inline Whole add_products(Whole sum, Whole weights, int32_t given) {
   return (Whole)_mm256_dpbusd_avx_epi32((__m256i)sum, (__m256i)weights, _mm256_set1_epi32(given));
 }
 #else
+// The same sums without an instruction for them: correct everywhere, and quicker than float32 nowhere.
 constexpr bool kEight = false;
-inline Whole add_products(Whole sum, Whole, int32_t) { return sum; }
+#if defined(__wasm_simd128__)
+inline Whole add_products(Whole sum, Whole weights, int32_t given) {
+  const v128_t x = wasm_i16x8_extend_low_i8x16(wasm_i32x4_splat(given));
+  const v128_t low = wasm_i32x4_dot_i16x8(wasm_u16x8_extend_low_u8x16((v128_t)weights), x);
+  const v128_t high = wasm_i32x4_dot_i16x8(wasm_u16x8_extend_high_u8x16((v128_t)weights), x);
+  return sum + (Whole)wasm_i32x4_shuffle(low, high, 0, 2, 4, 6) + (Whole)wasm_i32x4_shuffle(low, high, 1, 3, 5, 7);
+}
+#elif defined(__AVX2__) && !defined(__AVX512F__)
+inline Whole add_products(Whole sum, Whole weights, int32_t given) {
+  const __m256i x = _mm256_cvtepi8_epi16(_mm_set1_epi32(given)), w = (__m256i)weights;
+  const __m256i low = _mm256_madd_epi16(_mm256_cvtepu8_epi16(_mm256_castsi256_si128(w)), x);
+  const __m256i high = _mm256_madd_epi16(_mm256_cvtepu8_epi16(_mm256_extracti128_si256(w, 1)), x);
+  return sum + (Whole)_mm256_permute4x64_epi64(_mm256_hadd_epi32(low, high), 0xd8);
+}
+#else
+inline Whole add_products(Whole sum, Whole weights, int32_t given) {
+  for (int64_t lane = 0; lane < kLanes; ++lane) {
+    for (int64_t one = 0; one < 4; ++one) {
+      sum[lane] += int32_t(uint32_t(weights[lane]) >> 8 * one & 255) * int8_t(uint32_t(given) >> 8 * one & 255);
+    }
+  }
+  return sum;
+}
+#endif
 #endif
 
 template <int64_t rows>

@@ -33,6 +33,22 @@ struct Writer {
 
 LAYOUT(Writer, stack, head, shortlists, table, places, scale, padding, begin, end, unknown, zero_begin);
 
+// A word's vector in two roundings, as torch has it: no fused multiply and add.
+#if defined(__clang__)
+#define TWO_ROUNDINGS  // clang fuses within a statement alone
+#else
+#define TWO_ROUNDINGS __attribute__((noinline, optimize("fp-contract=off")))
+#endif
+TWO_ROUNDINGS void embed(const Writer& writer, int64_t id, int64_t place, float* to) {
+  const int64_t dim = writer.stack->dim;
+  const float scale = writer.zero_begin && id == writer.begin ? 0.0f : float(writer.scale);
+  const float *from = writer.table + id * dim, *added = writer.places + place * dim;
+  for (int64_t one = 0; one < dim; ++one) {
+    const float scaled = from[one] * scale;
+    to[one] = writer.places ? scaled + added[one] : scaled;
+  }
+}
+
 // Rows before the first step, one for each text.
 struct Start {
   int64_t texts;
@@ -95,7 +111,7 @@ class DecodedRows {
     const int64_t count = written.size(), dim = writer.stack->dim;
     ++length;
     states.resize(count * dim);
-    for (int64_t row = 0; row < count; ++row) embed(written[row].id, states.data() + row * dim);
+    for (int64_t row = 0; row < count; ++row) embed(writer, written[row].id, length - 1, states.data() + row * dim);
     memory.emplace_back(new float[writer.stack->layers * count * kept_of(*writer.stack)]);
     own.push_back(memory.back().get());
     rows_then.push_back(count);
@@ -144,17 +160,6 @@ class DecodedRows {
   std::vector<float> states;   // (rows, dim)
 
  private:
-  // a word's vector in two roundings, as torch has it: no fused multiply and add
-  __attribute__((noinline, optimize("fp-contract=off"))) void embed(int64_t id, float* to) const {
-    const int64_t dim = writer.stack->dim;
-    const float scale = writer.zero_begin && id == writer.begin ? 0.0f : float(writer.scale);
-    const float *from = writer.table + id * dim, *place = writer.places + (length - 1) * dim;
-    for (int64_t one = 0; one < dim; ++one) {
-      const float scaled = from[one] * scale;
-      to[one] = writer.places ? scaled + place[one] : scaled;
-    }
-  }
-
   Past past;
   int64_t begun, longest;                  // places before the first step; of all
   std::vector<std::vector<Word>> history;  // the rows of each step before

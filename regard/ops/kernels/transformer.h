@@ -280,6 +280,27 @@ void encode_group(const Stack& stack, int64_t texts, const int64_t* starts, floa
   rows.finish();
 }
 
+// states (rows, dim) of texts that stand one behind another, text i from starts[i] to starts[i + 1]; in place.
+void encode_texts(const Stack& stack, int64_t texts, const int64_t* starts, float* states) {
+  int64_t longest = 0;
+  for (int64_t text = 0; text < texts; ++text) longest = std::max(longest, starts[text + 1] - starts[text]);
+  std::unique_ptr<const float*[]> keys(new const float*[longest]);
+  for (int64_t text = 0; text < texts;) {  // as many at once as stay in a cache
+    int64_t last = text + 1;
+    while (last < texts && starts[last + 1] - starts[text] <= kTogether) ++last;
+    encode_group(stack, last - text, starts + text, states + starts[text] * stack.dim, keys.get());
+    text = last;
+  }
+}
+
+// x (rows, inputs) → to (rows, outputs).
+void project_rows(const Product& product, int64_t rows, const float* x, float* to) {
+  for (int64_t row = 0; row < rows; row += kTogether) {
+    const int64_t count = std::min(kTogether, rows - row);
+    multiply<After::nothing>(product, x + row * product.inputs, count, to + row * product.outputs);
+  }
+}
+
 // What rows that are being written read. Keys and values of a place stand side by side.
 struct Past {
   const int32_t* slots;  // (rows, stride): in which row of own[place] is what a row has kept of that place
@@ -290,9 +311,11 @@ struct Past {
   const int64_t* starts;  // of the texts in `source`, and the end of the last
   const float* source;    // (layers, places of all texts, 2 · width)
   int64_t places, longest;
+  float* aligned;         // (rows, longest) weights of a layer over the source, the mean over its heads; may be null
+  int64_t aligned_layer;
 };
 
-LAYOUT(Past, slots, stride, time, own, rows_then, texts, starts, source, places, longest);
+LAYOUT(Past, slots, stride, time, own, rows_then, texts, starts, source, places, longest, aligned, aligned_layer);
 
 // Rows that are being written.
 struct Step {
@@ -351,6 +374,17 @@ struct Step {
       for (int64_t place = begin; place < end; ++place) keys[place - begin] = source + place * 2 * width;
       const float* query = rows.queries + row * width;
       attend(query, keys, end - begin, stack.cross_heads, width, scores, rows.context + row * width);
+      if (past.aligned && past.aligned_layer == layer) align(end - begin, past.aligned + row * past.longest);
+    }
+  }
+
+  // The weights that `attend` has left, over `count` places.
+  void align(int64_t count, float* to) const {
+    const int64_t heads = stack.cross_heads;
+    for (int64_t place = 0; place < count; ++place) {
+      to[place] = 0;
+      for (int64_t head = 0; head < heads; ++head) to[place] += scores[place * heads + head];
+      to[place] /= float(heads);
     }
   }
 };

@@ -46,8 +46,9 @@ class PastStruct(ctypes.Structure):
         ("stride", _LONG),
         ("time", _LONG),
         *((name, _POINTER) for name in ("own", "rows_then", "texts", "starts", "source")),
-        ("places", _LONG),
-        ("longest", _LONG),
+        *((name, _LONG) for name in ("places", "longest")),
+        ("aligned", _POINTER),
+        ("aligned_layer", _LONG),
     )
 
 

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from regard.predictor.engines.pieces import PieceTable
+from regard_runtime.pieces import PieceTable
 
 SETTINGS_NAME = "translator.json"
 _BOS, _EOS = 1, 2

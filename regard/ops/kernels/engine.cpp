@@ -1,0 +1,341 @@
+// A whole translator in one library: ids of sources → ids of translations, with their scores and alignments. Nothing but
+// numbers and addresses goes in, so that Python, JavaScript and others can open it.
+
+#include <string>
+
+#include "beam.h"
+
+namespace {
+
+// The order of `shape` and `reals` of `open_engine`: names of regard_runtime/engine.py.
+enum Shape {
+  kDim, kPre, kActivation, kEncoderLayers, kDecoderLayers, kEncoderHeads, kOwnHeads, kCrossHeads, kZeroBegin,
+  kAlignedLayer, kPaddingId, kBeginId, kEndId, kUnknownId
+};
+enum Real { kSourceScale, kTargetScale, kSlope, kEpsilon };
+
+struct Fault {
+  const char* message;
+};
+
+void check(bool fits, const char* message) {
+  if (!fits) throw Fault{message};
+}
+
+// A tensor of a file: `rows` × `columns`, float32; a weight may have 8 bits, w = scale · (u - 128).
+struct Tensor {
+  int64_t address, rows, columns;
+};
+
+struct Matrix {
+  const float* numbers;  // (outputs, inputs), or null
+  const uint8_t* eight;  // (outputs, inputs), or null
+  const float* scales;   // (outputs,) of `eight`
+  const float* bias;     // (outputs,), or null
+  int64_t outputs, inputs;
+
+  float at(int64_t output, int64_t input) const {
+    const int64_t place = output * inputs + input;
+    return eight ? scales[output] * float(int(eight[place]) - 128) : numbers[place];
+  }
+};
+
+// Tensors in the order in which the network is read; one that is not there has no address.
+class Tensors {
+ public:
+  Tensors(const Tensor* all, int64_t count) : next(all), last(all + count) {}
+
+  Tensor take() {
+    check(next < last, "tensors are missing");
+    return *next++;
+  }
+  // (columns,) numbers; null where they are not there.
+  const float* vector(int64_t columns) {
+    const Tensor one = take();
+    check(!one.address || one.rows * one.columns == columns, "a vector has another size than its layer");
+    return (const float*)one.address;
+  }
+  Matrix matrix(int64_t inputs) {
+    const Tensor weight = take(), scales = take(), bias = take();
+    Matrix made{};
+    if (!weight.address) return made;
+    check(weight.columns == inputs && weight.rows > 0, "a matrix has another size than its layer");
+    check(!scales.address || scales.rows * scales.columns == weight.rows, "scales fit no matrix");
+    check(!bias.address || bias.rows * bias.columns == weight.rows, "a bias fits no matrix");
+    (scales.address ? *(const void**)&made.eight : *(const void**)&made.numbers) = (const void*)weight.address;
+    made.scales = (const float*)scales.address, made.bias = (const float*)bias.address;
+    made.outputs = weight.rows, made.inputs = weight.columns;
+    return made;
+  }
+  void end() const { check(next == last, "there are more tensors than a network has"); }
+
+ private:
+  const Tensor *next, *last;
+};
+
+// A weight in panels, see products.h.
+class PackedMatrix {
+ public:
+  explicit PackedMatrix(const Matrix& from) {
+    const int64_t outputs = from.outputs, inputs = from.inputs, all = (outputs + kPanel - 1) / kPanel * kPanel;
+    bias.reset(new float[all]());
+    if (from.bias) std::copy_n(from.bias, outputs, bias.get());
+    if (from.eight) {
+      const int64_t stride = (inputs + 3) / 4 * 4;
+      scales.reset(new float[all]());
+      std::copy_n(from.scales, outputs, scales.get());
+      eight.reset(new uint8_t[all * stride]);
+      std::fill_n(eight.get(), all * stride, uint8_t(128));
+      for (int64_t output = 0; output < outputs; ++output) {
+        uint8_t* panel = eight.get() + output / kPanel * kPanel * stride + output % kPanel * 4;
+        for (int64_t input = 0; input < inputs; ++input) {
+          panel[input / 4 * 4 * kPanel + input % 4] = from.eight[output * inputs + input];
+        }
+      }
+    } else {
+      numbers.reset(new float[all * inputs]());
+      for (int64_t output = 0; output < outputs; ++output) {
+        float* panel = numbers.get() + output / kPanel * kPanel * inputs + output % kPanel;
+        for (int64_t input = 0; input < inputs; ++input) panel[input * kPanel] = from.numbers[output * inputs + input];
+      }
+    }
+    const void* panels = from.eight ? (const void*)eight.get() : (const void*)numbers.get();
+    product = {panels, bias.get(), scales.get(), inputs, outputs};
+  }
+  Product product;
+
+ private:
+  std::unique_ptr<uint8_t[]> eight;
+  std::unique_ptr<float[]> numbers, bias, scales;
+};
+
+class Engine {
+ public:
+  Engine(const int64_t* shape, const double* reals, Tensors tensors) : dim(shape[kDim]), aligned(shape[kAlignedLayer]) {
+    check(dim > 0 && shape[kEncoderLayers] > 0 && shape[kDecoderLayers] > 0, "a network without layers");
+    check(shape[kEncoderHeads] <= kWidest && shape[kOwnHeads] <= kWidest && shape[kCrossHeads] <= kWidest, "too many heads");
+    source_words = take_table(tensors, source_table);
+    target_words = take_table(tensors, target_table);
+    source_places = take_places(tensors, source_added), target_places = take_places(tensors, target_added);
+    if (target_table.empty()) target_table = source_table, target_words = source_words;
+    encoder = stack(tensors, shape, reals, shape[kEncoderLayers], shape[kEncoderHeads], 0);
+    decoder = stack(tensors, shape, reals, shape[kDecoderLayers], shape[kOwnHeads], shape[kCrossHeads]);
+    const Product* head = keep(tensors.matrix(dim));
+    check(head->outputs == target_words, "the head has another number of words than the target");
+    tensors.end();
+    for (int64_t one = kPaddingId; one <= kUnknownId; ++one) {
+      check(shape[one] >= 0 && shape[one] < target_words, "a special id is not in the vocabulary");
+    }
+    reads = writer(&encoder, nullptr, source_table, source_added, reals[kSourceScale], shape);
+    reads.zero_begin = 0;
+    writes = writer(&decoder, head, target_table, target_added, reals[kTargetScale], shape);
+  }
+
+  // Keys and values of texts, for each layer of the decoder.
+  std::vector<float> read(int64_t texts, const int64_t* starts, const int64_t* ids) const {
+    const int64_t places = starts[texts], width = decoder.blocks[0].cross.outputs;
+    std::vector<float> states(places * dim), memory(decoder.layers * places * 2 * width);
+    for (int64_t text = 0; text < texts; ++text) {
+      for (int64_t place = starts[text]; place < starts[text + 1]; ++place) {
+        embed(reads, ids[place], place - starts[text], states.data() + place * dim);
+      }
+    }
+    encode_texts(encoder, texts, starts, states.data());
+    for (int64_t layer = 0; layer < decoder.layers; ++layer) {
+      project_rows(*sources[layer], places, states.data(), memory.data() + layer * places * 2 * width);
+    }
+    return memory;
+  }
+
+  // Say what is wrong with ids of texts; null: nothing.
+  const char* fault(int64_t texts, const int64_t* starts, const int64_t* ids, int64_t most) const {
+    if (most > target_places) return "a translation may be longer than the model has places";
+    for (int64_t text = 0; text < texts; ++text) {
+      if (starts[text + 1] <= starts[text]) return "a text is empty";
+      if (starts[text + 1] - starts[text] > source_places) return "a text is longer than the model has places";
+    }
+    for (int64_t one = 0; one < starts[texts]; ++one) {
+      if (ids[one] < 0 || ids[one] >= source_words) return "an id is not in the vocabulary";
+    }
+    return nullptr;
+  }
+
+  // What rows read before their first step, a row each text.
+  Past begin(int64_t texts, const int64_t* starts, const float* memory, const int32_t* rows) const {
+    Past past{};
+    past.texts = rows, past.starts = starts, past.source = memory, past.places = starts[texts];
+    for (int64_t text = 0; text < texts; ++text) past.longest = std::max(past.longest, starts[text + 1] - starts[text]);
+    return past;
+  }
+
+  Writer reads, writes;
+  int64_t dim, aligned, source_words, target_words, source_places, target_places;
+
+ private:
+  int64_t take_table(Tensors& tensors, std::vector<float>& to) const {
+    const Matrix table = tensors.matrix(dim);
+    to.resize(table.outputs * dim);
+    for (int64_t word = 0; word < table.outputs; ++word) {
+      for (int64_t one = 0; one < dim; ++one) to[word * dim + one] = table.at(word, one);
+    }
+    return table.outputs;
+  }
+
+  int64_t take_places(Tensors& tensors, std::vector<float>& to) const {
+    const Tensor given = tensors.take();
+    if (!given.address) return std::numeric_limits<int64_t>::max();
+    check(given.columns == dim, "positions are not as wide as the network");
+    to.assign((const float*)given.address, (const float*)given.address + given.rows * dim);
+    return given.rows;
+  }
+
+  Norm norm(Tensors& tensors) {
+    const float *weight = tensors.vector(dim), *bias = tensors.vector(dim);
+    if (!weight || !bias) return {};
+    vectors.emplace_back(weight, weight + dim), vectors.emplace_back(bias, bias + dim);
+    return {vectors[vectors.size() - 2].data(), vectors.back().data()};
+  }
+
+  const Product* keep(const Matrix& matrix) {
+    check(matrix.outputs > 0, "a matrix is missing");
+    packed.emplace_back(new PackedMatrix(matrix));
+    return &packed.back()->product;
+  }
+
+  Product product(Tensors& tensors, int64_t inputs) { return *keep(tensors.matrix(inputs)); }
+
+  Stack stack(
+      Tensors& tensors, const int64_t* shape, const double* reals, int64_t layers, int64_t own_heads, int64_t cross_heads) {
+    blocks.emplace_back();
+    for (int64_t layer = 0; layer < layers; ++layer) {
+      Block block{};
+      block.own_norm = norm(tensors), block.cross_norm = norm(tensors), block.forward_norm = norm(tensors);
+      block.own = product(tensors, dim);
+      const int64_t parts = own_heads ? 3 : 2, width = block.own.outputs / parts;
+      check(block.own.outputs % parts == 0 && (!own_heads || width % own_heads == 0), "heads do not divide a layer");
+      const Matrix out = tensors.matrix(width), query = tensors.matrix(dim);
+      if (out.outputs) block.own_out = *keep(out);
+      check(own_heads ? block.own_out.outputs == dim : block.own_out.outputs == dim || width == dim, "a layer is too narrow");
+      const int64_t across = query.outputs;
+      check((across > 0) == (cross_heads > 0) && (!across || across % cross_heads == 0), "heads do not divide a layer");
+      const Matrix source = tensors.matrix(dim), cross_out = tensors.matrix(across ? across : dim);
+      if (across) {
+        check(source.outputs == 2 * across && cross_out.outputs == dim, "keys and values fit no queries");
+        block.cross = *keep(query), block.cross_out = *keep(cross_out);
+        sources.push_back(keep(source));
+      }
+      block.hidden = product(tensors, dim);
+      block.forward_out = product(tensors, block.hidden.outputs);
+      check(block.forward_out.outputs == dim && block.own_norm.weight && block.forward_norm.weight, "a layer is incomplete");
+      check(!across || block.cross_norm.weight, "a layer is incomplete");
+      const Block& first = blocks.back().empty() ? block : blocks.back().front();
+      check(block.own.outputs == first.own.outputs && block.cross.outputs == first.cross.outputs, "layers differ in size");
+      check(block.hidden.outputs == first.hidden.outputs, "layers differ in size");
+      blocks.back().push_back(block);
+    }
+    const Norm last = norm(tensors);
+    check(!shape[kPre] || last.weight, "the last norm is missing");
+    return {blocks.back().data(), layers, dim, shape[kPre], own_heads, cross_heads, shape[kActivation],
+            reals[kSlope], reals[kEpsilon], last};
+  }
+
+  Writer writer(
+      const Stack* stack, const Product* head, const std::vector<float>& table, const std::vector<float>& places,
+      double scale, const int64_t* shape) const {
+    return {stack, head, nullptr, table.data(), places.empty() ? nullptr : places.data(), scale,
+            shape[kPaddingId], shape[kBeginId], shape[kEndId], shape[kUnknownId], shape[kZeroBegin]};
+  }
+
+  Stack encoder, decoder;
+  std::vector<const Product*> sources;  // of each layer of the decoder: keys and values of the source
+  std::vector<float> source_table, target_table, source_added, target_added;
+  std::vector<std::vector<Block>> blocks;
+  std::vector<std::vector<float>> vectors;
+  std::vector<std::unique_ptr<PackedMatrix>> packed;
+};
+
+template <typename Run>
+auto guarded(const char** fault, Run run) -> decltype(run()) {
+  try {
+    *fault = nullptr;
+    return run();
+  } catch (const Fault& found) {
+    *fault = found.message;
+  } catch (const std::bad_alloc&) {
+    *fault = "there is not enough memory";
+  }
+  return {};
+}
+
+}  // namespace
+
+extern "C" {
+
+// A network from its tensors, each an address, rows and columns; all of it is copied. Null with a fault.
+Engine* open_engine(const int64_t* shape, const double* reals, const int64_t* tensors, int64_t count, const char** fault) {
+  return guarded(fault, [&] { return new Engine(shape, reals, Tensors((const Tensor*)tensors, count)); });
+}
+
+void close_engine(Engine* engine) { delete engine; }
+
+// Search translations of texts, text i from starts[i] to starts[i + 1] in `ids`. What is found is read by `sizes` and
+// `take`. Null with a fault.
+Found* translate(
+    const Engine* engine, int64_t texts, const int64_t* starts, const int64_t* ids, int64_t size, int64_t wanted,
+    int64_t stop, int64_t least, int64_t at_limit, const int64_t* limits, const double* norms, const char** fault) {
+  return guarded(fault, [&] {
+    const int64_t longest = *std::max_element(limits, limits + texts);
+    const char* problem = engine->fault(texts, starts, ids, longest);
+    check(!problem, problem);
+    check(size > 0 && size + 5 < engine->target_words, "the beam is wider than the vocabulary");
+    const std::vector<float> memory = engine->read(texts, starts, ids);
+    std::vector<int32_t> rows(texts);
+    std::iota(rows.begin(), rows.end(), 0);
+    const std::vector<int64_t> last(texts, engine->writes.begin);
+    const std::vector<uint8_t> dropped(texts);
+    const Past past = engine->begin(texts, starts, memory.data(), rows.data());
+    const Start start{texts, last.data(), &past};
+    const Rules rules{size, wanted, stop, least, at_limit, limits, norms, nullptr, dropped.data()};
+    const auto run = [&](Found& found) { Beams(engine->writes, start, rules, nullptr, nullptr, found).run(); };
+    Found* found = found_by(run, texts, wanted);
+    check(found, "there is not enough memory");
+    return found;
+  });
+}
+
+// Log-probabilities (count + 1) of a translation and its end, and weights (count + 1, places) over its source. Returns 1,
+// or 0 with a fault.
+int64_t force(
+    const Engine* engine, int64_t places, const int64_t* source, int64_t count, const int64_t* target, float* log_probs,
+    float* weights, const char** fault) {
+  return guarded(fault, [&]() -> int64_t {
+    const int64_t starts[] = {0, places};
+    const char* problem = engine->fault(1, starts, source, count + 1);
+    check(!problem, problem);
+    const std::vector<float> memory = engine->read(1, starts, source);
+    const int32_t row = 0;
+    Past past = engine->begin(1, starts, memory.data(), &row);
+    past.stride = count + 1, past.aligned_layer = engine->aligned;
+    std::vector<int32_t> slots(count + 1);
+    std::vector<int64_t> rows_then(count + 1, 1);
+    std::vector<std::unique_ptr<float[]>> kept;
+    std::vector<float*> own;
+    std::vector<float> states(engine->dim);
+    past.slots = slots.data();
+    for (int64_t time = 0; time <= count; ++time) {
+      const int64_t word = time < count ? target[time] : engine->writes.end;
+      check(word >= 0 && word < engine->target_words, "an id is not in the vocabulary");
+      embed(engine->writes, time ? target[time - 1] : engine->writes.begin, time, states.data());
+      kept.emplace_back(new float[engine->writes.stack->layers * kept_of(*engine->writes.stack)]);
+      own.push_back(kept.back().get());
+      past.time = time, past.own = own.data(), past.rows_then = rows_then.data(), past.aligned = weights + time * places;
+      take_step(engine->writes.stack, &past, 1, states.data());
+      int64_t best;
+      float top;
+      find_best(engine->writes.head, 1, states.data(), 1, 0, nullptr, &best, &top, {1, &word, log_probs + time});
+    }
+    return 1;
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,154 @@
+"""The compiled network and its search: ids in, ids out."""
+
+import ctypes
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+SHAPE = (  # Shape of engine.cpp
+    "dim", "pre", "activation", "encoder_layers", "decoder_layers", "encoder_heads", "own_heads", "cross_heads",
+    "zero_begin", "aligned_layer", "padding", "begin", "end", "unknown",
+)  # fmt: skip
+REALS = ("source_scale", "target_scale", "slope", "epsilon")  # Real of engine.cpp
+STOPS = ("full", "exact", "best_full")  # Stop of search.h
+LIMITS = ("end", "free", "cut")  # AtLimit of search.h
+
+_LONG, _POINTER = ctypes.c_int64, ctypes.c_void_p
+
+
+class EngineFault(ValueError):
+    """Raised for a network that is not one, and for ids that are not of it."""
+
+
+class TensorPlace(NamedTuple):
+    """A tensor in memory; address 0: the network has none there."""
+
+    address: int
+    rows: int
+    columns: int
+
+
+class SearchRules(NamedTuple):
+    """Settings of a beam search, as `regard.decoding.beam.BeamSearch` has them; a beam of 1 is greedy."""
+
+    size: int
+    length_penalty: float
+    gnmt: bool
+    stop: str
+    min_length: int
+    at_limit: str
+    max_ratio: float
+    max_extra: int
+
+    def norm(self, length: int) -> float:
+        """Return the divisor of a score, for a length with the end."""
+        return float(((5.0 + length) / 6.0 if self.gnmt else float(length)) ** self.length_penalty)
+
+
+class EngineHypothesis(NamedTuple):
+    """A target."""
+
+    ids: list[int]  # without the end
+    score: float
+    log_probs: list[float]  # of each id, and of the end if it has one
+    finished: bool  # False: cut off at the limit
+
+
+class Engine:
+    """A network in compiled code. Threads may share it."""
+
+    def __init__(
+        self,
+        library: ctypes.CDLL,
+        shape: Mapping[str, int],
+        reals: Mapping[str, float],
+        tensors: Sequence[TensorPlace],
+        end: int,
+    ) -> None:
+        """`tensors` in the order of engine.cpp; they are copied. Raises EngineFault where they fit no network."""
+        self._library, self._end, fault = library, end, ctypes.c_char_p()
+        flat = [number for one in tensors for number in one]
+        numbers = (ctypes.c_double * len(REALS))(*(reals[name] for name in REALS))
+        open_engine = library["open_engine"]
+        open_engine.argtypes, open_engine.restype = [*[_POINTER] * 3, _LONG, _POINTER], _POINTER
+        self._engine = open_engine(
+            _longs([shape[name] for name in SHAPE]), numbers, _longs(flat), len(tensors), ctypes.byref(fault)
+        )
+        _check(fault)
+        self._closed = threading.Lock()
+
+    def translate(
+        self, sources: Sequence[Sequence[int]], rules: SearchRules, limits: Sequence[int], n_best: int = 1
+    ) -> list[list[EngineHypothesis]]:
+        """Return the hypotheses of each source (ids with their end), the best first. Raises EngineFault."""
+        starts, longest, fault = _starts(sources), max(limits), ctypes.c_char_p()
+        norms = (ctypes.c_double * (longest + 2))(1.0, *(rules.norm(one) for one in range(1, longest + 2)))
+        given = rules.size, n_best, STOPS.index(rules.stop), rules.min_length, LIMITS.index(rules.at_limit)
+        search = self._library["translate"]
+        search.argtypes, search.restype = [_POINTER, _LONG, *[_POINTER] * 2, *[_LONG] * 5, *[_POINTER] * 3], _POINTER
+        ids = _longs([one for source in sources for one in source])
+        found = search(
+            self._engine, len(sources), starts, ids, *given, _longs(limits), norms, ctypes.byref(fault)
+        )  # fmt: skip
+        _check(fault)
+        return self._taken(found, len(sources))
+
+    def force(self, source: Sequence[int], target: Sequence[int]) -> tuple[list[float], list[list[float]]]:
+        """Return log-probabilities of a target (ids without the end) and its end, and their weights over the source.
+
+        Raises EngineFault.
+        """
+        rows, places, fault = len(target) + 1, len(source), ctypes.c_char_p()
+        log_probs, weights = (ctypes.c_float * rows)(), (ctypes.c_float * (rows * places))()
+        force = self._library["force"]
+        force.argtypes, force.restype = [_POINTER, _LONG, _POINTER, _LONG, *[_POINTER] * 4], _LONG
+        force(
+            self._engine, places, _longs(source), len(target), _longs(target), log_probs, weights, ctypes.byref(fault)
+        )
+        _check(fault)
+        return [*log_probs], [weights[place : place + places] for place in range(0, rows * places, places)]
+
+    def close(self) -> None:
+        """Free it; it answers no more."""
+        with self._closed:
+            engine, self._engine = self._engine, None
+        if engine:
+            close = self._library["close_engine"]
+            close.argtypes, close.restype = [_POINTER], None
+            close(engine)
+
+    def _taken(self, found: int, texts: int) -> list[list[EngineHypothesis]]:
+        counts = (_LONG * texts)()
+        sizes, take = self._library["sizes"], self._library["take"]
+        sizes.argtypes, sizes.restype = [_POINTER, _POINTER], _LONG
+        take.argtypes, take.restype = [_POINTER, _LONG, *[_POINTER] * 5], None
+        total = sizes(found, counts)
+        many = sum(counts)
+        lengths, scores, finished = (_LONG * many)(), (ctypes.c_double * many)(), (ctypes.c_uint8 * many)()
+        ids, log_probs = (_LONG * total)(), (ctypes.c_double * total)()
+        take(found, self._end, lengths, scores, finished, ids, log_probs)
+        made, start = list[EngineHypothesis](), 0
+        for length, score, ended in zip(lengths, scores, finished, strict=True):
+            written = ids[start : start + length]
+            if written and written[-1] == self._end:
+                written.pop()
+            made.append(EngineHypothesis(written, score, log_probs[start : start + length], bool(ended)))
+            start += length
+        each = iter(made)
+        return [[next(each) for _ in range(count)] for count in counts]
+
+
+def _longs(numbers: Sequence[int]) -> Any:
+    return (_LONG * len(numbers))(*numbers)
+
+
+def _starts(rows: Sequence[Sequence[int]]) -> Any:
+    starts = [0]
+    for row in rows:
+        starts.append(starts[-1] + len(row))
+    return _longs(starts)
+
+
+def _check(fault: ctypes.c_char_p) -> None:
+    if fault.value is not None:
+        raise EngineFault(fault.value.decode())

@@ -1,0 +1,182 @@
+"""A folder of `regard export RUN --to runtime`, opened: texts in, translations out."""
+
+import ctypes
+import hashlib
+import json
+import mmap
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from regard_runtime.engine import Engine, EngineFault, SearchRules, TensorPlace
+from regard_runtime.library import engine_library
+from regard_runtime.pieces import PieceTable
+
+SETTINGS_NAME, WEIGHTS_NAME = "translator.json", "weights.bin"
+_TOGETHER = 2048  # pieces of the sources that are searched at once
+_NO_TENSOR = TensorPlace(0, 0, 0)
+
+
+class FolderError(ValueError):
+    """Raised for a folder that is not an export, or a damaged one."""
+
+
+class Translation(NamedTuple):
+    """A translation."""
+
+    text: str
+    score: float
+    finished: bool  # False: cut off at the limit of its length
+
+
+class Forced(NamedTuple):
+    """A given translation by the model."""
+
+    source: list[str]  # pieces, the last one stands for the end
+    target: list[str]
+    log_probs: list[float]  # of each piece of the target
+    weights: list[list[float]]  # (target, source) attention of the layer that aligns
+
+    @property
+    def score(self) -> float:
+        """Return the log-probability of all."""
+        return sum(self.log_probs)
+
+
+class RuntimeTranslator:
+    """An export, opened. Threads may share it."""
+
+    def __init__(
+        self, folder: str | Path, *, threads: int = 0, library: ctypes.CDLL | None = None, **search: Any
+    ) -> None:
+        """`threads` search batches at once, 0: as many as there are cores; `search` changes settings, such as size=1.
+
+        `library`: the compiled engine; by default the one that came with this package. Raises FolderError, and
+        ValueError for a setting that the search does not have.
+        """
+        folder = Path(folder)
+        self.settings = read_settings(folder)
+        unknown = {*search} - {*SearchRules._fields}
+        if unknown:
+            raise ValueError(f"the search has no setting {min(unknown)}; it has {', '.join(SearchRules._fields)}")
+        self.rules = SearchRules(**{**self.settings["search"], **search})
+        kept = {name: PieceTable(_json(folder / name)) for name in {self.settings["source"], self.settings["target"]}}
+        self.source, self.target = (kept[self.settings[name]] for name in ("source", "target"))
+        self.threads = threads or os.cpu_count() or 1
+        self._engine = _opened(folder, self.settings, engine_library() if library is None else library)
+
+    def translate(self, texts: Sequence[str]) -> list[str]:
+        """Translate sentences; nothing becomes nothing. Raises ValueError for a text that is too long."""
+        return [found[0].text if found else "" for found in self.translations(texts)]
+
+    def translations(self, texts: Sequence[str], n_best: int = 1) -> list[list[Translation]]:
+        """Return the best translations of each text, none of an empty one.
+
+        Raises ValueError for a text that is too long.
+        """
+        rows = {number: self.ids(text, number + 1) for number, text in enumerate(texts) if text.strip()}
+        groups, found = _groups(rows), [list[Translation]() for _ in texts]
+        rules = self.rules._replace(size=max(self.rules.size, n_best))
+
+        def search(group: Sequence[int]) -> None:
+            sources = [rows[number] for number in group]
+            limits = [self.limit(len(source)) for source in sources]
+            for number, some in zip(group, self._engine.translate(sources, rules, limits, n_best), strict=True):
+                found[number] = [Translation(self.target.decode(one.ids), one.score, one.finished) for one in some]
+
+        if len(groups) > 1 and self.threads > 1:
+            from concurrent.futures import ThreadPoolExecutor  # slow to import, and one text needs none
+
+            with ThreadPoolExecutor(self.threads) as pool:
+                [*pool.map(search, groups)]
+        else:
+            for group in groups:
+                search(group)
+        return found
+
+    def forced(self, source: str, target: str) -> Forced:
+        """Return probabilities and alignment of a given translation. Raises ValueError for a text that is too long."""
+        read, written = self.ids(source, 1), self.target.encode(target)
+        log_probs, weights = self._engine.force(read, written)
+        end, listed = self.settings["shape"]["end"], (self.source.listed, self.target.listed)
+        source_pieces, target_pieces = (
+            [table[one] for one in ids] for table, ids in zip(listed, (read, [*written, end]), strict=True)
+        )
+        return Forced(source_pieces, target_pieces, log_probs, weights)
+
+    def ids(self, text: str, number: int) -> list[int]:
+        """Return the ids of a text with its end; `number` names it in the ValueError for one that is too long."""
+        found = [*self.source.encode(text), self.settings["shape"]["end"]]
+        if len(found) > self.settings["max_source"]:
+            most = self.settings["max_source"] - 1
+            raise ValueError(f"text {number}: {len(found) - 1} pieces are more than this model takes ({most})")
+        return found
+
+    def limit(self, size: int) -> int:
+        """Return the most ids of a translation with its end, for a source of this size."""
+        asked = int(_single(size * self.rules.max_ratio)) + self.rules.max_extra
+        return max(1, min(asked, self.settings["max_target"]))
+
+
+def read_settings(folder: Path) -> dict[str, Any]:
+    """Read translator.json, and compare each file with its SHA-256 there. Raises FolderError."""
+    settings = _json(folder / SETTINGS_NAME)
+    if settings.get("program") != "runtime":
+        raise FolderError(f"{folder} is not an export to runtime: regard export RUN --to runtime -o FOLDER makes one")
+    for name, digest in settings["files"].items():
+        file = folder / name
+        if not file.is_file() or hashlib.sha256(file.read_bytes()).hexdigest() != digest:
+            raise FolderError(f"{file} is {'damaged' if file.is_file() else 'missing'}: export the run again")
+    return settings
+
+
+def _opened(folder: Path, settings: Mapping[str, Any], library: ctypes.CDLL) -> Engine:
+    """The network of a folder. Its file is mapped, and closed when the engine has packed it."""
+    with (folder / WEIGHTS_NAME).open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY) as kept:
+        start = (ctypes.c_char * len(kept)).from_buffer(kept)
+        try:
+            places = [_place(one, ctypes.addressof(start), len(kept)) for one in settings["tensors"]]
+            shape = settings["shape"]
+            return Engine(library, shape, settings["reals"], places, shape["end"])
+        except (EngineFault, KeyError, TypeError) as error:
+            raise FolderError(f"{folder} cannot be opened: {error}; export the run again") from error
+        finally:
+            del start  # else the map could not be closed
+
+
+def _place(tensor: Sequence[int] | None, start: int, size: int) -> TensorPlace:
+    """offset, rows, columns and bytes of a number → the tensor's place."""
+    if tensor is None:
+        return _NO_TENSOR
+    offset, rows, columns, wide = tensor
+    if offset < 0 or min(rows, columns, wide) < 1 or offset + rows * columns * wide > size:
+        raise EngineFault("a tensor lies outside of the file")
+    return TensorPlace(start + offset, rows, columns)
+
+
+def _groups(rows: Mapping[int, Sequence[int]]) -> list[list[int]]:
+    """Texts of similar lengths, as many pieces as fit together; the longest first, so that threads end together."""
+    groups, size = list[list[int]](), _TOGETHER
+    for number in sorted(rows, key=lambda one: -len(rows[one])):
+        if size + len(rows[number]) > _TOGETHER:
+            groups.append([])
+            size = 0
+        groups[-1].append(number)
+        size += len(rows[number])
+    return groups
+
+
+def _single(number: float) -> float:
+    """Round to float32, as torch multiplies lengths."""
+    return ctypes.c_float(number).value
+
+
+def _json(file: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise FolderError(f"{file} cannot be read: {error}") from error
+    if not isinstance(found, dict):
+        raise FolderError(f"{file} is not a JSON object")
+    return found

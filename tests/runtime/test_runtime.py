@@ -1,0 +1,198 @@
+"""The engine without torch: texts, scores and alignments of it beside those of the run that it is exported from."""
+
+import json
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from foreign_translators import toy_lines
+from torch.testing import assert_close
+
+from regard.errors import RegardError
+from regard.exchange import export_folder, format_named
+from regard.exchange.runtime import ENGINE_SOURCE
+from regard.ops.kernels.library import library
+from regard.ops.plain import plain
+from regard.predictor import load
+from regard.records import EOS
+from regard.runs.training import train
+from regard_runtime import FolderError, RuntimeTranslator
+from regard_runtime.engine import EngineFault
+from regard_runtime.library import VARIANTS, variants_of
+
+TEXTS = toy_lines(0, 60, "test")
+NETWORK = ["model.dim=32", "model.encoder.num_layers=2", "model.decoder.num_layers=1", "model.attention.num_heads=4",
+           "model.self_attention.num_heads=4", "model.encoder.feedforward_dim=48", "model.decoder.feedforward_dim=40",
+           "training.learning_rate=0.005", "device=cpu", "text.tokenizer={name: subwords, size: 400}",
+           "decoding.search={name: beam, size: 4, max_ratio: 1.0, max_extra: 5}"]  # fmt: skip
+SHAPES = {
+    "pre-norm": ["text.shared=false", "model.tied=target"],
+    "post-norm, one table, gelu": ["model.encoder={norm: post, feedforward: gelu}",
+                                   "model.decoder={norm: post, feedforward: gelu}", "model.tied=all"],
+    "learned, swish, zero start": ["model.position=learned", "model.embedder.zero_start=true",
+                                   "model.encoder.feedforward=swish", "model.decoder.feedforward=swish"],
+    "ssru, bias, three heads": ["model.decoder={history: {name: recurrent, cell: ssru}, num_layers: 2}",
+                                "model.head.bias=true", "model.dim=36",
+                                "model.attention.num_heads=3", "model.self_attention.num_heads=3"],
+    "greedy, words": ["decoding.search={name: greedy, max_ratio: 1.0, max_extra: 5}", "text.tokenizer={name: words}"],
+}  # fmt: skip
+
+
+def quiet(line):
+    """Print nothing."""
+
+
+def run_in(folder, *changes, updates=40):
+    """The folder of a run of the toy grammar after a few updates."""
+    for side, name in enumerate(("a.en", "a.de")):
+        (folder / name).write_text("\n".join(toy_lines(side, 200)) + "\n", encoding="utf-8")
+    settings = [*NETWORK, f"training.max_updates={updates}", *changes]
+    train(changes=settings, source=folder / "a.en", target=folder / "a.de", run=folder / "run", quiet=True)
+    return folder / "run"
+
+
+@cache
+def compiled():
+    """The engine for this machine."""
+    return library(ENGINE_SOURCE)
+
+
+def opened(folder, **search):
+    return RuntimeTranslator(folder, library=compiled(), threads=1, **search)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    return run_in(tmp_path_factory.mktemp("plain"), *SHAPES["pre-norm"], updates=300)
+
+
+@pytest.fixture(scope="module")
+def export(run, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("export") / "runtime"
+    certificate = export_folder(format_named("regard-runtime"), load(run), folder, texts=TEXTS, count=60, say=quiet)
+    assert (certificate.equal, certificate.first) == (60, None)
+    return folder
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_each_network_translates_alike(shape, tmp_path):
+    predictor = load(run_in(tmp_path, *SHAPES[shape]))
+    certificate = export_folder(format_named("runtime"), predictor, tmp_path / "out", texts=TEXTS, count=60, say=quiet)
+    assert (certificate.texts, certificate.equal, certificate.first) == (60, 60, None)
+
+
+@pytest.mark.parametrize(
+    "search",
+    [{"size": 1}, {"stop": "full"}, {"length_penalty": 0.6}, {"gnmt": True}, {"min_length": 6}, {"at_limit": "cut"},
+     {"at_limit": "free", "max_extra": 1}, {"stop": "best_full", "size": 2}],
+    ids=str,
+)  # fmt: skip
+def test_searches_are_those_of_the_run(search, run, export):
+    named = {"gnmt": "normalisation=gnmt"}
+    changes = [f"decoding.search.{named.get(name, f'{name}={value}')}" for name, value in search.items()]
+    ours = load(run, changes).predict(TEXTS, safeguards=False)
+    theirs = opened(export, **search).translations(TEXTS)
+    for one, (other,) in zip(ours, theirs, strict=True):
+        assert (other.text, other.finished, other.score) == (one.text, one.finished, one.score)
+
+
+def test_n_best_lists_and_batches_are_those_of_the_run(run, export):
+    ours = load(run, ["decoding.search.n_best=3"]).predict(TEXTS, safeguards=False)
+    translator = opened(export)
+    for text, one in zip(TEXTS, ours, strict=True):
+        assert [found.text for found in translator.translations([text], 3)[0]] == [
+            found.text for found in (one, *one.alternatives)
+        ]
+
+
+def test_forced_targets_have_the_probabilities_and_weights_of_the_network(run, export):
+    predictor, translator = load(run), opened(export)
+    source, target = TEXTS[3], toy_lines(1, 60, "test")[3]
+    columns = predictor.task.vocabularies
+    ids = {"source": columns["source"].encode(source), "target": columns["target"].encode(target)}
+    batch = predictor.task.batch([ids])
+    with plain(), torch.no_grad():
+        decoded, _ = predictor.model.decode(batch, need_weights=True)
+        log_probs = predictor.model.distributions(batch).log_probs
+    found, gold = translator.forced(source, target), batch.columns["target"].items[0]
+    assert gold[-1] == EOS and len(found.log_probs) == len(gold)
+    assert_close(torch.tensor(found.log_probs), log_probs.gather(1, gold[:, None])[:, 0], atol=2e-5, rtol=1e-4)
+    assert_close(torch.tensor(found.weights), decoded.weights[0], atol=1e-5, rtol=1e-4)
+    assert found.score == pytest.approx(float(sum(found.log_probs)))
+
+
+def test_eight_bits_are_those_of_the_run(run, tmp_path):
+    row = format_named("runtime", {"quantization": "int8"})
+    rounded = load(run, ["decoding.precision=int8"])
+    export_folder(row, rounded, tmp_path / "int8", texts=TEXTS, count=60, say=quiet)
+    export_folder(format_named("runtime"), load(run), tmp_path / "float32", count=0, say=quiet)
+    sizes = [(tmp_path / name / "weights.bin").stat().st_size for name in ("int8", "float32")]
+    places = json.loads((tmp_path / "int8" / "translator.json").read_text())["tensors"]
+    assert sizes[0] < sizes[1] and sum(one is not None and one[3] == 1 for one in places) > 10
+    ours = [one.text for one in rounded.predict(TEXTS, safeguards=False)]
+    theirs = opened(tmp_path / "int8").translate(TEXTS)
+    assert np.mean([one == other for one, other in zip(ours, theirs, strict=True)]) >= 0.9
+
+
+def test_nothing_becomes_nothing_and_long_texts_are_named(export):
+    translator = opened(export)
+    assert translator.translate(["", TEXTS[0], "  "])[::2] == ["", ""]
+    with pytest.raises(ValueError, match=r"^text 2: .* pieces are more than this model takes"):
+        translator.translate([TEXTS[0], "cook " * 2000])
+
+
+def test_no_torch_is_imported(export):
+    code = "import sys, regard_runtime; print(sorted({'torch', 'numpy', 'regard'} & {*sys.modules}))"
+    root = Path(__file__).parents[2]
+    found = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("name", ["weights.bin", "translator.json", "source_pieces.json"])
+@pytest.mark.parametrize("change", [None, slice(0, 40)], ids=["missing", "cut"])
+def test_damaged_folder_is_one_line(name, change, export, tmp_path):
+    for file in export.iterdir():
+        if file.is_file():
+            (tmp_path / file.name).write_bytes(file.read_bytes())
+    file = tmp_path / name
+    file.unlink() if change is None else file.write_bytes(file.read_bytes()[change])
+    with pytest.raises(FolderError, match=name.split(".")[0]):
+        opened(tmp_path)
+
+
+def test_tensors_of_other_sizes_are_refused(export, tmp_path):
+    for file in export.iterdir():
+        if file.is_file():
+            (tmp_path / file.name).write_bytes(file.read_bytes())
+    settings = json.loads((tmp_path / "translator.json").read_text())
+    for place, one in enumerate(settings["tensors"]):
+        for changed in [] if one is None else [[*one[:2], one[2] + 1, one[3]], [-4, *one[1:]], [10**9, *one[1:]]]:
+            tensors = [*settings["tensors"][:place], changed, *settings["tensors"][place + 1 :]]
+            (tmp_path / "translator.json").write_text(json.dumps({**settings, "tensors": tensors}))
+            with pytest.raises(FolderError, match="cannot be opened"):
+                opened(tmp_path)
+
+
+def test_ids_outside_the_vocabulary_are_refused(export):
+    engine, rules = opened(export)._engine, opened(export).rules
+    with pytest.raises(EngineFault, match="vocabulary"):
+        engine.translate([[5, 10**6]], rules, [5])
+    with pytest.raises(EngineFault, match="empty"):
+        engine.translate([[]], rules, [5])
+
+
+def test_networks_that_are_not_compiled_are_refused(tmp_path):
+    predictor = load(run_in(tmp_path, "model.self_attention.score=additive", updates=1))
+    with pytest.raises(RegardError, match="--to onnx"):
+        export_folder(format_named("runtime"), predictor, tmp_path / "out", say=quiet)
+
+
+def test_processors_get_the_quickest_library_that_they_can_run():
+    every = frozenset().union(*(one.flags for one in VARIANTS))
+    assert variants_of("x86_64", every)[0].name == "x86_64-avx512vnni"
+    assert [one.name for one in variants_of("x86_64", frozenset())] == ["x86_64-base"]
+    assert variants_of("riscv64", every) == []
