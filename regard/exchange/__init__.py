@@ -21,6 +21,7 @@ from regard.exchange.huggingface_weights import ARCHITECTURES
 from regard.exchange.import_run import IMPORTED, average_runs, import_folder
 from regard.exchange.marian.firefox import FirefoxFormat
 from regard.exchange.marian.format import MarianFormat
+from regard.exchange.page import PageFormat
 from regard.exchange.runtime import RuntimeFormat
 from regard.predictor import load
 from regard.predictor.engines import EXPORT_FOLDER
@@ -36,6 +37,7 @@ FORMATS: Registry[Format] = Registry(
         "huggingface": HuggingFaceFormat,
         "marian": MarianFormat,
         "onnx": OnnxFormat,
+        "page": PageFormat,
         "runtime": RuntimeFormat,
         "torch": TorchFormat,
     },

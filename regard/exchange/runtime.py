@@ -33,6 +33,10 @@ _ALIGNED = 64  # bytes: where each tensor begins
 RuntimeWeights = Annotated[
     Literal["float32", "int8"], Doc("Numbers of the weights: int8 rounds them, as decoding.precision=int8 does.")
 ]
+RuntimeTables = Annotated[
+    Literal["float32", "int8"],
+    Doc("Numbers of the embeddings; int8 is smaller, and a few texts differ from the run's."),
+]
 
 
 class RuntimeFormat(Format):
@@ -42,8 +46,8 @@ class RuntimeFormat(Format):
     aliases = "regard-runtime, regard_runtime"
     reads = False
 
-    def __init__(self, *, quantization: RuntimeWeights = "float32") -> None:
-        self.quantization = quantization
+    def __init__(self, *, quantization: RuntimeWeights = "float32", tables: RuntimeTables = "float32") -> None:
+        self.quantization, self.tables = quantization, tables
         self.min_equal = 1.0 if quantization == "float32" else 0.8
 
     def write(self, predictor: Predictor, folder: Path) -> None:
@@ -54,7 +58,7 @@ class RuntimeFormat(Format):
         files = {"pieces.json": kept["source"]} if one else {f"{name}_pieces.json": kept[name] for name in kept}
         for name, content in files.items():
             (folder / name).write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
-        places = _written(network.tensors, folder / WEIGHTS_NAME, self.quantization == "int8")
+        places = _written(network.tensors, folder / WEIGHTS_NAME, self.quantization == "int8", self.tables == "int8")
         digests = {file.name: file_digest(file) for file in sorted(folder.iterdir())}
         settings = {
             "program": self.name, "search": search, "max_source": predictor.encoder.max_source,
@@ -173,7 +177,9 @@ def _joined(scale: float | None, *layers: nn.Linear) -> _Matrix:
     return _Matrix(torch.cat(weights), torch.cat(biases))
 
 
-def _written(tensors: Sequence[_Matrix | Tensor | None], file: Path, eight: bool) -> list[list[int] | None]:
+def _written(
+    tensors: Sequence[_Matrix | Tensor | None], file: Path, eight: bool, eight_tables: bool
+) -> list[list[int] | None]:
     """Write tensors one behind another; return offset, rows, columns and bytes of a number of each.
 
     None stands for one that is not there. A matrix is three: numbers, scales of 8 bits, bias. Equal tensors are written
@@ -186,7 +192,7 @@ def _written(tensors: Sequence[_Matrix | Tensor | None], file: Path, eight: bool
         elif one.weight is None:
             flat += [None] * 3
         else:
-            flat += [*_numbers(one.weight.detach(), eight and not one.looked_up), one.bias]
+            flat += [*_numbers(one.weight.detach(), eight_tables if one.looked_up else eight), one.bias]
     places, known = list[list[int] | None](), dict[bytes, list[int]]()
     with file.open("wb") as out:
         for tensor in flat:

@@ -13,11 +13,20 @@ _EXPORT = re.compile(r"^export (?:async )?(?:function|class|const) (\w+)", re.MU
 
 
 def framed(
-    body: str, *, title: str, script: str, style: str, tools: str = "", attributes: str = "", images: str = "data:"
+    body: str,
+    *,
+    title: str,
+    script: str,
+    style: str,
+    tools: str = "",
+    attributes: str = "",
+    images: str = "data:",
+    app: bool = False,
 ) -> str:
     """Return a whole page around a body; `body`, `tools` and `attributes` are HTML, the title is text.
 
     Only the script and the style with the page's nonce may run; `images` are the allowed sources of images.
+    An `app` may run WebAssembly, and be installed by the manifest and the worker beside it.
     """
     fields = {
         "nonce": secrets.token_urlsafe(18),
@@ -26,6 +35,8 @@ def framed(
         "tools": tools,
         "attributes": attributes,
         "images": images,
+        "more": " 'wasm-unsafe-eval'; worker-src 'self'; manifest-src 'self'" if app else "",
+        "links": '<link rel="manifest" href="manifest.webmanifest">\n' if app else "",
         "body": body,
         "script": script,
     }

@@ -18,9 +18,19 @@ struct Fault {
   const char* message;
 };
 
+#if defined(__cpp_exceptions)
 void check(bool fits, const char* message) {
   if (!fits) throw Fault{message};
 }
+#else
+const char* last_fault = nullptr;  // a page has no exceptions: it reads this where a call was trapped
+
+void check(bool fits, const char* message) {
+  if (fits) return;
+  last_fault = message;
+  __builtin_trap();
+}
+#endif
 
 // A tensor of a file: `rows` × `columns`, float32; a weight may have 8 bits, w = scale · (u - 128).
 struct Tensor {
@@ -256,8 +266,9 @@ class Engine {
 
 template <typename Run>
 auto guarded(const char** fault, Run run) -> decltype(run()) {
+  *fault = nullptr;
+#if defined(__cpp_exceptions)
   try {
-    *fault = nullptr;
     return run();
   } catch (const Fault& found) {
     *fault = found.message;
@@ -265,11 +276,18 @@ auto guarded(const char** fault, Run run) -> decltype(run()) {
     *fault = "there is not enough memory";
   }
   return {};
+#else
+  return run();
+#endif
 }
 
 }  // namespace
 
 extern "C" {
+
+#if !defined(__cpp_exceptions)
+const char* fault() { return last_fault; }
+#endif
 
 // A network from its tensors, each an address, rows and columns; all of it is copied. Null with a fault.
 Engine* open_engine(const int64_t* shape, const double* reals, const int64_t* tensors, int64_t count, const char** fault) {
@@ -297,9 +315,7 @@ Found* translate(
     const Start start{texts, last.data(), &past};
     const Rules rules{size, wanted, stop, least, at_limit, limits, norms, nullptr, dropped.data()};
     const auto run = [&](Found& found) { Beams(engine->writes, start, rules, nullptr, nullptr, found).run(); };
-    Found* found = found_by(run, texts, wanted);
-    check(found, "there is not enough memory");
-    return found;
+    return best_found(run, texts, wanted);
   });
 }
 

@@ -9,7 +9,11 @@ extern "C" {
 Found* beam_search(
     const Writer* writer, const Start* start, const Rules* rules, const Required* required, const Nearest* nearest) {
   const auto run = [&](Found& found) { Beams(*writer, *start, *rules, required, nearest, found).run(); };
-  return found_by(run, start->texts, rules->wanted);
+  try {
+    return best_found(run, start->texts, rules->wanted);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
 }
 
 }  // extern "C"

@@ -169,21 +169,17 @@ class DecodedRows {
   std::vector<std::unique_ptr<float[]>> memory;
 };
 
-// Runs a search, and keeps the best it has found of each text; null where memory ran out.
+// Runs a search, and keeps the best it has found of each text.
 template <typename Run>
-Found* found_by(Run run, int64_t texts, int64_t wanted) {
-  try {
-    std::unique_ptr<Found> found(new Found);
-    found->texts.resize(texts);
-    run(*found);
-    for (auto& known : found->texts) {
-      std::stable_sort(known.begin(), known.end(), [](const Hypothesis& a, const Hypothesis& b) { return a.score > b.score; });
-      known.erase(known.begin() + std::min<int64_t>(known.size(), wanted), known.end());
-    }
-    return found.release();
-  } catch (const std::bad_alloc&) {
-    return nullptr;
+Found* best_found(Run run, int64_t texts, int64_t wanted) {
+  std::unique_ptr<Found> found(new Found);
+  found->texts.resize(texts);
+  run(*found);
+  for (auto& known : found->texts) {
+    std::stable_sort(known.begin(), known.end(), [](const Hypothesis& a, const Hypothesis& b) { return a.score > b.score; });
+    known.erase(known.begin() + std::min<int64_t>(known.size(), wanted), known.end());
   }
+  return found.release();
 }
 
 }  // namespace
