@@ -1,6 +1,6 @@
 """Word-by-word translation with a dictionary, and two orders of its words (baselines of https://arxiv.org/abs/1711.00043)."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from math import fsum
 
@@ -50,15 +50,26 @@ def swapped_order(words: Sequence[str], language: NgramModel, rounds: int = SWAP
 
 
 def oracle_order(words: Sequence[str], reference: Sequence[str]) -> list[str]:
-    """Return the words in the order that they have in the reference: an upper bound of what reordering can give.
+    """Return the words in the order that they have in the reference, an upper bound of what reordering can give.
 
-    A word that the reference lacks follows the word that it followed before.
+    A word that stands there several times takes the place that is nearest behind the word before it; one that the
+    reference lacks follows the word that it followed before. Words stay where this order shares fewer n-grams.
     """
     places = defaultdict[str, list[int]](list)
-    for place in range(len(reference) - 1, -1, -1):
-        places[reference[place]].append(place)
+    for place, word in enumerate(reference):
+        places[word].append(place)
     keys, last = list[tuple[int, int]](), -1
     for number, word in enumerate(words):
-        last = places[word].pop() if places.get(word) else last
+        if places.get(word):
+            last = min(places[word], key=lambda place: abs(place - last - 1))
+            places[word].remove(last)
         keys.append((last, number))
-    return [words[number] for _, number in sorted(keys)]
+    ordered = [words[number] for _, number in sorted(keys)]
+    return max(ordered, [*words], key=lambda one: _shared(one, reference))
+
+
+def _shared(words: Sequence[str], reference: Sequence[str], longest: int = 4) -> int:
+    """Return how many n-grams of the words, up to `longest`, the reference has."""
+    grams = [Counter(tuple(one[place : place + size]) for size in range(2, longest + 1)
+                     for place in range(len(one) - size + 1)) for one in (words, reference)]  # fmt: skip
+    return (grams[0] & grams[1]).total()
