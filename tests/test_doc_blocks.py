@@ -75,6 +75,7 @@ NOT_RUN = {  # commands that are read and not run, by what they say: the reason
     r"firefox": "a foreign model: tests/exchange",
     r"translator\.(py|js)|^npm |--engine ": "the programs of an export: tests/exchange",
     r"regard repair\b": "trains until repairs hold: tests/recipes",
+    r"regard-runtime|regard_runtime": "the engine without torch: tests/runtime",
     r"regard check .*--suite": "a file of one's own: tests/reports/behaviour",
     r"regard memory|--memory|nearest_segments": "files of translators: tests/cli",
 }
