@@ -16,11 +16,11 @@ from regard.decoding import BeamSearch
 from regard.exchange.graphs.formats import pieces_of
 from regard.ops.plain import plain
 from regard.predictor.engines import translator
-from regard_runtime.pieces import PieceTable
 from regard.predictor.engines.translator import Beams
 from regard.records import BOS, EOS, Batch
 from regard.registry import Choice
 from regard.text import train_tokenizer
+from regard_runtime.pieces import PieceTable
 
 SCRIPT = Path(translator.__file__).with_suffix(".js")
 TOKENIZERS = {
