@@ -14,6 +14,7 @@ RESAMPLES = 1000
 EXCHANGES = 2048  # samples of a randomization test; all exchanges of up to 11 texts
 _EQUAL = 1e-9  # standard deviations; a smaller difference is one of rounding
 TAIL = 2.5  # per cent left out at each end of an interval
+DRAWN_TOGETHER = 2**16  # sentences
 
 
 class Interval(NamedTuple):
@@ -143,9 +144,12 @@ def two_sided(differences: NDArray[np.float64]) -> float:
 def _draws(sentences: int, resamples: int, seed: int) -> Iterator[NDArray[np.float64]]:
     """Yield the count of each sentence, (sentence,), resample by resample: memory does not grow with their number."""
     generator = np.random.default_rng(seed)
-    for _ in range(resamples):
-        drawn = generator.choice(sentences, size=sentences, replace=True)
-        yield np.bincount(drawn, minlength=sentences).astype(np.float64)
+    together = max(1, min(resamples, DRAWN_TOGETHER // max(1, sentences)))  # the draws are those of one at a time
+    firsts = sentences * np.arange(together)[:, None]
+    for first in range(0, resamples, together):
+        count = min(together, resamples - first)
+        drawn = generator.integers(sentences, size=(count, sentences)) + firsts[:count]
+        yield from np.bincount(drawn.ravel(), minlength=count * sentences).reshape(count, -1).astype(np.float64)
 
 
 def _interval(figures: NDArray[np.float64]) -> Interval:
