@@ -104,7 +104,8 @@ class Settings(BaseModel):
     @classmethod
     def _laid(cls, value: Any, info: ValidationInfo) -> Any:
         name = str(info.field_name)
-        given, field = cls.spell({name: value})[name], cls.model_fields[name]
+        field, marker = cls.model_fields[name], cls._markers().get(name)
+        given = value if marker is None else marker.spelled(value)
         return given if field.is_required() else lay(field.default, given)
 
     @classmethod
