@@ -4,6 +4,7 @@ import gc
 import json
 import os
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from durations import Durations
 from hypothesis import settings
 from torch import Tensor
 from torch.testing import assert_close
+from typer.main import get_command
 
 settings.register_profile("regard", deadline=None, derandomize=True)  # shared machines are slow now and then
 settings.load_profile("regard")
@@ -24,12 +26,13 @@ AssertAgrees = Callable[..., None]
 def _no_waiting() -> Iterator[None]:
     """No test takes the power from the machine, and the speed of training is measured for no longer than it must.
 
-    What happens where the disk is full is put in place of this.
+    What happens where the disk is full is put in place of this. The commands of an app are made once, as in a process.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda _: None)
         patch.setattr("regard.experiment.time_plan.SECONDS", 0.0)
         patch.setattr("regard.runs.rehearsal.TRIED_SECONDS", 1e-3)
+        patch.setattr("typer.testing._get_command", cache(get_command))
         yield
 
 

@@ -9,6 +9,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
 from textwrap import dedent
@@ -110,7 +111,7 @@ def check_command(words: list[str]) -> None:
     """Let the real command line read a command, and look up its settings. Raises click's error or ConfigError."""
     if "--version" in words:
         return
-    command: Any = typer.main.get_command(app)
+    command = _command()
     context = command.make_context("regard", list(words), resilient_parsing=False)
     while hasattr(command, "resolve_command"):
         name, command, words = command.resolve_command(context, [*context._protected_args, *context.args])
@@ -127,6 +128,11 @@ def check_command(words: list[str]) -> None:
     for word in words:
         if word.startswith("configs/") and "*" not in word:
             assert (ROOT / word).is_file(), word
+
+
+@cache
+def _command() -> Any:
+    return typer.main.get_command(app)
 
 
 def check_python(text: str) -> None:

@@ -1,8 +1,11 @@
 """Every config in `configs/`, made small: its networks, its data, its training."""
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
+
+import yaml
 
 from regard.config import read_yaml
 from regard.experiment import read_experiment
@@ -18,9 +21,10 @@ SMALL = [
 ]
 
 
+@cache
 def parts_of(path: Path) -> frozenset[tuple[str, str]]:
     """Place and name of each part of the model, the task and what training minimises; sizes are no parts."""
-    settings = read_yaml(path)
+    settings = yaml.load(path.read_bytes(), getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # ours, read at every start
     places = {place: settings.get(place) for place in ("model", "objective", "penalties", "task", "init")}
     places["optimizer"] = settings.get("training", {}).get("optimizer")
     return frozenset(named for place, inner in places.items() for named in _named(place, inner))
