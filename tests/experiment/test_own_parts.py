@@ -4,22 +4,40 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from doc_blocks import blocks
 from small_runs import PAIRS, SMALL, write_texts
+from typer.testing import CliRunner, Result
 
 import regard
 from regard.attention import SCORES
 from regard.attention.recipes import RECIPES
+from regard.cli.app import app
 from regard.errors import ConfigError
 from regard.experiment import add_parts, load_parts
 from regard.experiment.names import index_names, look_up
 
 PAGE = Path(__file__).parents[2] / "docs/how-to/own-parts.md"
 (OWN,) = [block.text for block in blocks(PAGE) if block.language == "python"]
+MODULES = "regard_parts:"  # before the files of parts that are imported
 USES = [*SMALL, "parts=my_parts.py", "model.attention.score={name: manhattan, sharpness: 2}"]
+
+
+@contextmanager
+def own_tables() -> Iterator[None]:
+    """Tables as those of a process of its own: what is added to them is gone in the end."""
+    before = set(sys.modules)
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("_parts", "_added", "_settings", "_models", "_groups"):
+            patch.setattr(SCORES, name, getattr(SCORES, name).copy())
+        yield
+    for name in {one for one in sys.modules if one.startswith(MODULES)} - before:
+        del sys.modules[name]
+    RECIPES.index()
+    index_names()
 
 
 @pytest.fixture(autouse=True)
@@ -27,19 +45,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Where commands run; the tables are as before in the end."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "my_parts.py").write_text(OWN, encoding="utf-8")
-    for name in ("_parts", "_added", "_settings", "_models", "_groups"):
-        monkeypatch.setattr(SCORES, name, getattr(SCORES, name).copy())
-    monkeypatch.setattr(sys, "modules", dict(sys.modules))
-    yield tmp_path
-    monkeypatch.undo()
-    RECIPES.index()
-    index_names()
+    with own_tables():
+        yield tmp_path
 
 
-def command(*words: object, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run a command in a process of its own, which has no parts yet."""
-    called = [sys.executable, "-m", "regard", *map(str, words)]
-    return subprocess.run(called, env={**os.environ, **environment}, capture_output=True, text=True, check=False)
+def command(*words: object) -> Result:
+    """Run a command, with tables that have no parts yet."""
+    with own_tables():
+        return CliRunner().invoke(app, [str(word) for word in words])
 
 
 def fault(code: str) -> str:
@@ -52,44 +65,46 @@ def fault(code: str) -> str:
 def test_a_run_with_a_part_of_a_file_trains_and_answers_where_the_file_is_named(folder):
     sides = write_texts(folder)
     done = command("train", *sides, *USES, "--run", "own")
-    assert done.returncode == 0, done.stderr
+    assert done.exit_code == 0, done.stderr
     assert "parts of your own: score manhattan" in done.stderr
     hint = next(line for line in done.stderr.splitlines() if line.startswith("translate with:"))
     assert f"regard predict own parts={folder / 'my_parts.py'} " in hint
 
     unnamed = command("predict", "own", PAIRS[0][0])
-    assert unnamed.returncode == 2
+    assert unnamed.exit_code == 2
     assert unnamed.stderr == (
         f"error: parts: this run needs {folder / 'my_parts.py'}, a Python file that is not imported unless you name it "
         f"(parts={folder / 'my_parts.py'}, or REGARD_PARTS={folder / 'my_parts.py'} in the environment)\n"
     )
-    assert command("predict", "own", "parts=my_parts.py", PAIRS[0][0]).returncode == 0
-    assert command("explain", "own", PAIRS[0][0], REGARD_PARTS="my_parts.py").returncode == 0
+    assert command("predict", "own", "parts=my_parts.py", PAIRS[0][0]).exit_code == 0
+    words = [sys.executable, "-m", "regard", "explain", "own", PAIRS[0][0]]
+    subprocess.run(words, env={**os.environ, "REGARD_PARTS": "my_parts.py"}, capture_output=True, check=True)
 
     Path("my_parts.py").rename("moved.py")
     gone = command("predict", "own", PAIRS[0][0])
     assert f"needs {folder / 'my_parts.py'}, and the file is not there (parts=FILE names another)" in gone.stderr
-    assert command("predict", "own", "parts=moved.py", PAIRS[0][0]).returncode == 0
+    assert command("predict", "own", "parts=moved.py", PAIRS[0][0]).exit_code == 0
 
 
 def test_a_run_of_another_does_not_run_its_code(folder):
     sides = write_texts(folder)
-    assert command("train", *sides, *SMALL, "--run", "other").returncode == 0
+    assert command("train", *sides, *SMALL, "--run", "other").exit_code == 0
     Path("evil.py").write_text("open('harmed', 'w')\nPARTS = {}\n", encoding="utf-8")
     settings, manifest = Path("other/experiment.yaml"), Path("other/manifest.json")
     text = settings.read_text(encoding="utf-8")
     settings.write_text(text.replace("parts: []", f"parts: [{folder / 'evil.py'}]"), encoding="utf-8")
     assert settings.read_text(encoding="utf-8") != text
     manifest.unlink()  # as another could have made one
-    assert command("predict", "other", PAIRS[0][0]).returncode == 0
+    assert command("predict", "other", PAIRS[0][0]).exit_code == 0
     assert not Path("harmed").exists()
 
 
 def test_a_part_has_a_place_in_lists_and_help():
-    listed = command("list", "score", REGARD_PARTS="my_parts.py").stdout
+    load_parts([Path("my_parts.py")])
+    listed = CliRunner().invoke(app, ["list", "score"]).stdout
     assert "manhattan          -sharpness · sum_f |query_f - key_f|." in listed
     assert "sharpness: float > 0 = 1.0" in listed
-    helped = command("help", "model.attention.score.sharpness", REGARD_PARTS="my_parts.py").stdout
+    helped = CliRunner().invoke(app, ["help", "model.attention.score.sharpness"]).stdout
     assert "Factor of the distance." in helped
 
 
