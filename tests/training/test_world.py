@@ -58,17 +58,12 @@ with joined_world(torch.device("cpu")) as world:
         "first": world.by_first(lambda: world.rank + 3),
     }
     print(json.dumps(found))
-"""
-FAILING = """
-import sys
-import torch
-from regard.training.world import joined_world
 
-with joined_world(torch.device("cpu")) as world:
-    def work():
+    def fail():
         if world.first:
             sys.exit("the first one failed")
-    world.in_order(work)
+
+    world.in_order(fail)
     print("went on")
 """
 DYING = """
@@ -119,21 +114,19 @@ def test_one_process_meets_nobody():
     assert (world.gather(3), world.agree(4), world.by_first(lambda: 5), world.in_order(lambda: 6)) == ([3], 4, 5, 6)
 
 
-def test_processes_agree():
-    found = [json.loads(said) for _, said, _ in meet(MEETING)]
-    for rank, one in enumerate(found):
-        assert one == {
+def test_processes_agree_and_a_fault_of_the_first_is_told_once():
+    ends = meet(MEETING)
+    for rank, (_, said, _) in enumerate(ends):
+        assert json.loads(said) == {  # and nothing behind it
             "sums": [[3.0] * 3, [[1.0] * 2] * 2], "spread": [0.0, 0.0], "order": [rank],
             "gather": [{"rank": 0}, {"rank": 1}], "agree": 7, "first": 3,
         }  # fmt: skip
-
-
-def test_a_fault_of_the_first_process_is_told_once():
-    first, second = meet(FAILING)
+    first, second = ends
     assert (first[0], first[2].strip()) == (1, "the first one failed")
-    assert second == (1, "", "")
+    assert (second[0], second[2]) == (1, "")
 
 
+@pytest.mark.slow
 def test_a_killed_process_is_noticed():
     first, second = meet(DYING)
     assert second[0] == -signal.SIGKILL
