@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from functools import cache
 
 import pytest
 import torch
@@ -10,6 +11,9 @@ from foreign_translators import toy_lines
 from regard.decoding import GreedySearch
 from regard.errors import CheckpointError, ConfigError, RegardError
 from regard.exchange import export_folder, format_named, model_card
+from regard.exchange.graphs import formats
+from regard.exchange.graphs.programs import graphs_of
+from regard.layers.feedforwards.two_layers import TwoLayers
 from regard.predictor import load
 from regard.predictor.engines.graphs import opened_graphs
 from regard.predictor.engines.translator import GraphTranslator
@@ -43,7 +47,7 @@ def quiet(line):
     """Print nothing."""
 
 
-def network(folder, name):
+def trained(folder, name):
     """A run of the toy grammar, whose weights are then moved at random, so that its texts are all different."""
     for side, file in enumerate(("a.en", "a.de")):
         (folder / file).write_text("\n".join(toy_lines(side, 60)) + "\n", encoding="utf-8")
@@ -65,24 +69,28 @@ def onnx():
 
 
 @pytest.fixture(scope="module")
-def exported(tmp_path_factory):
-    """A function of a network's name → its predictor and its export to ONNX."""
-    made = {}
+def network(tmp_path_factory):
+    """A function of a network's name → its predictor, whose graphs are traced once for all formats."""
+    made = cache(lambda name: trained(tmp_path_factory.mktemp(name), name))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(formats, "graphs_of", cache(graphs_of))
+        yield made
 
-    def export(name):
-        if name not in made:
-            folder = tmp_path_factory.mktemp(name)
-            predictor = network(folder, name)
-            certificate = export_folder(
-                format_named("onnx"), predictor, folder / "out", texts=TEXTS, count=16, say=quiet
-            )
-            made[name] = predictor, folder / "out", certificate
-        return made[name]
+
+@pytest.fixture(scope="module")
+def exported(network, tmp_path_factory):
+    """A function of a network's name and of a format's → its predictor and its export."""
+
+    @cache
+    def export(name, row="onnx"):
+        predictor, folder = network(name), tmp_path_factory.mktemp(name) / "out"
+        certificate = export_folder(format_named(row), predictor, folder, texts=TEXTS, count=16, say=quiet)
+        return predictor, folder, certificate
 
     return export
 
 
-SLOW = ("average", "luong")  # as the one before each of them, but for one part
+SLOW = ("ssru", "average", "luong")  # as the one before each of them, but for one part; a graph of ssru is below
 
 
 @pytest.mark.parametrize(
@@ -142,11 +150,9 @@ def test_text_that_is_too_long_is_refused(onnx, exported):
         GraphTranslator(folder).translate(["A dog.", "dog " * 1200])
 
 
-@pytest.mark.parametrize("name", ["transformer", "rnnsearch"])
-def test_torch_programs_translate_equally(name, tmp_path):
-    predictor = network(tmp_path, name)
-    folder = tmp_path / "out"
-    certificate = export_folder(format_named("pt2"), predictor, folder, texts=TEXTS, count=16, say=quiet)
+@pytest.mark.parametrize("name", ["transformer", "ssru", "rnnsearch"])
+def test_torch_programs_translate_equally(name, exported):
+    _, folder, certificate = exported(name, "pt2")
     assert (certificate.equal, certificate.first) == (16, None)
     assert certificate.gap < 1e-4
     assert json.loads((folder / "translator.json").read_text())["program"] == "torch"
@@ -155,8 +161,8 @@ def test_torch_programs_translate_equally(name, tmp_path):
     assert all(name.startswith("model.encoders") for name in names)  # no weights of the decoder
 
 
-def test_missing_package_is_one_line(tmp_path, monkeypatch):
-    predictor = network(tmp_path, "transformer")
+def test_missing_package_is_one_line(network, tmp_path, monkeypatch):
+    predictor = network("transformer")
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(
         RegardError, match=r"onnx: onnx and onnxscript .* not installed \(pip install -e '\.\[onnx\]'\)"
@@ -164,32 +170,29 @@ def test_missing_package_is_one_line(tmp_path, monkeypatch):
         format_named("onnx").write(predictor, tmp_path)
 
 
-def test_part_that_cannot_be_traced_is_named(tmp_path, monkeypatch):
-    from regard.layers.feedforwards.two_layers import TwoLayers
-
-    predictor = network(tmp_path, "transformer")
-    forward = TwoLayers.forward
+def test_part_that_cannot_be_traced_is_named(network, tmp_path, monkeypatch):
+    predictor, forward = network("transformer"), TwoLayers.forward
 
     def asks(self, states, *rest):
         return forward(self, states, *rest) if states.sum() != 0 else (states, None)  # depends on the numbers
 
     monkeypatch.setattr(TwoLayers, "forward", asks)
+    monkeypatch.setattr(formats, "graphs_of", graphs_of)
     with pytest.raises(RegardError, match=r"PositionWise \(encoders\.translate\.encoder\.blocks\.0\.feedforward\)"):
         export_folder(format_named("torch"), predictor, tmp_path / "out", texts=TEXTS, count=4, say=quiet)
     assert not (tmp_path / "out").exists()
 
 
-def test_difference_is_refused(tmp_path, monkeypatch):
-    predictor = network(tmp_path, "transformer")
+def test_difference_is_refused(network, tmp_path, monkeypatch):
+    predictor = network("transformer")
     monkeypatch.setattr(GraphTranslator, "translate", lambda self, texts: ["another"] * len(texts))
     with pytest.raises(RegardError, match=r"0 of 4 texts equal .*first difference: line 1, "):
         export_folder(format_named("torch"), predictor, tmp_path / "out", texts=TEXTS, count=4, say=quiet)
     assert not (tmp_path / "out").exists()
 
 
-def test_search_that_no_graph_holds_is_refused(tmp_path):
-    network(tmp_path, "transformer")
-    predictor = load(tmp_path / "transformer", ["decoding.search={name: sampling}"])
+def test_search_that_no_graph_holds_is_refused(network, tmp_path):
+    predictor = load(network("transformer").run.path, ["decoding.search={name: sampling}"])
     with pytest.raises(RegardError, match=r"decoding\.search is 'sampling'"):
         format_named("onnx").write(predictor, tmp_path)
 
@@ -210,10 +213,9 @@ def test_engine_answers_from_an_export(onnx, exported, tmp_path):
         load(folder, ["device=cuda"], engine="onnx")
 
 
-def test_graphs_of_torch_are_not_opened_by_engines(tmp_path, monkeypatch):
+def test_graphs_of_torch_are_not_opened_by_engines(exported, monkeypatch):
     """torch.export.load unpickles, so a stranger's folder could run code."""
-    folder = tmp_path / "out"
-    export_folder(format_named("torch"), network(tmp_path, "transformer"), folder, count=0, say=quiet)
+    _, folder, _ = exported("transformer", "pt2")
     monkeypatch.setattr(torch.export, "load", lambda *_: pytest.fail("a program of torch was opened"))
     assert not (folder / "regard").exists()
     with pytest.raises(ConfigError, match="engine: there is no 'torch'"):
