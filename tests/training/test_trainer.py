@@ -176,13 +176,18 @@ def short_of_memory(trainer):
     return make
 
 
-def test_broken_off_after_every_update(trainer, differences, unbroken, tmp_path):
-    for update in range(1, UPDATES + 1):
-        run = tmp_path / f"{update}"
-        with pytest.raises(Interrupted, match=f"saved after update {update}$"):
-            trainer(run, batch=2 * update).prepare().train()
-        trainer(run, workers=update % 3).prepare(resume=True).train()
-        assert differences(run, unbroken) == []
+def some(numbers, quick):
+    """Numbers to break off at; those that are not quick are slow, and a run that is broken off often meets them too."""
+    return [pytest.param(one, marks=[] if one in quick else pytest.mark.slow) for one in numbers]
+
+
+@pytest.mark.parametrize("update", some(range(1, UPDATES + 1), (1, 3, 5, 8, UPDATES)))
+def test_broken_off_after_an_update(trainer, differences, unbroken, tmp_path, update):
+    run = tmp_path / "broken"
+    with pytest.raises(Interrupted, match=f"saved after update {update}$"):
+        trainer(run, batch=2 * update).prepare().train()
+    trainer(run, workers=update % 3).prepare(resume=True).train()
+    assert differences(run, unbroken) == []
 
 
 def test_broken_off_again_and_again(trainer, differences, unbroken, tmp_path):
@@ -194,7 +199,7 @@ def test_broken_off_again_and_again(trainer, differences, unbroken, tmp_path):
     assert differences(run, unbroken) == []
 
 
-@pytest.mark.parametrize("validation", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("validation", some(range(1, 6), (1, 3, 5)))
 def test_broken_off_in_a_validation(trainer, differences, unbroken, tmp_path, validation):
     """The last one is that of the averaged weights."""
     run = tmp_path / "broken"
@@ -238,12 +243,12 @@ def test_a_run_that_has_ended_ends_again_the_same(trainer, differences, unbroken
     assert differences(run, unbroken) == []
 
 
-def test_batches_halved_for_want_of_memory_stay_so_when_resumed(short_of_memory, differences, tmp_path, capfd):
-    short_of_memory(tmp_path / "whole").prepare().train()
+@pytest.mark.parametrize("update", some((1, 3, 6), (3,)))
+def test_batches_halved_for_want_of_memory_stay_so_when_resumed(short_of_memory, differences, tmp_path, capfd, update):
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    short_of_memory(whole).prepare().train()
     assert "pieces, whose gradients are summed" in capfd.readouterr().err
-    for update in (1, 3, 6):
-        broken = tmp_path / f"{update}"
-        with pytest.raises(Interrupted):
-            short_of_memory(broken, update=update).prepare().train()
-        short_of_memory(broken).prepare(resume=True).train()
-        assert differences(broken, tmp_path / "whole") == [], update
+    with pytest.raises(Interrupted):
+        short_of_memory(broken, update=update).prepare().train()
+    short_of_memory(broken).prepare(resume=True).train()
+    assert differences(broken, whole) == []
