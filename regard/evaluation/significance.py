@@ -14,7 +14,7 @@ RESAMPLES = 1000
 EXCHANGES = 2048  # samples of a randomization test; all exchanges of up to 11 texts
 _EQUAL = 1e-9  # standard deviations; a smaller difference is one of rounding
 TAIL = 2.5  # per cent left out at each end of an interval
-DRAWN_TOGETHER = 2**16  # sentences
+BLOCK_SIZE = 2**16  # sampled sentences
 
 
 class Interval(NamedTuple):
@@ -144,7 +144,7 @@ def two_sided(differences: NDArray[np.float64]) -> float:
 def _draws(sentences: int, resamples: int, seed: int) -> Iterator[NDArray[np.float64]]:
     """Yield the count of each sentence, (sentence,), resample by resample: memory does not grow with their number."""
     generator = np.random.default_rng(seed)
-    together = max(1, min(resamples, DRAWN_TOGETHER // max(1, sentences)))  # the draws are those of one at a time
+    together = max(1, min(resamples, BLOCK_SIZE // max(1, sentences)))  # the draws are those of one at a time
     firsts = sentences * np.arange(together)[:, None]
     for first in range(0, resamples, together):
         count = min(together, resamples - first)
