@@ -10,7 +10,11 @@ from typer.testing import CliRunner
 
 import regard as package
 from regard.cli.app import app
-from regard.recipes import repair as recipe
+from regard.evaluation import METRICS
+from regard.evaluation.significance import paired_bootstrap
+from regard.recipes.repair import RepairRequest, faults, proof, training
+from regard.recipes.repair import texts as texts_of
+from regard.registry import Choice
 
 REPAIRS = [("a dog reads 3 books.", "ein Hund liest 3 Bücher."), ("three cats", "zwei Hunde")]
 
@@ -31,7 +35,7 @@ def repaired(place, name, *words):
 
 
 def test_a_repaired_run_has_the_right_answers(place, monkeypatch):
-    monkeypatch.setattr(recipe, "_RATE", 5e-3)  # a network of 16 dimensions
+    monkeypatch.setattr(training, "_RATE", 5e-3)  # a network of 16 dimensions
     done = repaired(place, "new", "--text", place / "others.txt", "--max-changed", 100)
     values = json.loads(done.stdout)
     assert (values["repaired"], values["repairs"], values["others"]) == (2, 2, 4)
@@ -46,8 +50,8 @@ def test_a_repaired_run_has_the_right_answers(place, monkeypatch):
 
 
 def test_no_run_is_written_where_others_change(place, monkeypatch):
-    monkeypatch.setattr(recipe, "_refusal", lambda *found: "others suffer")
-    monkeypatch.setattr(recipe, "_UPDATES", 2)
+    monkeypatch.setattr(proof, "_refusal", lambda *found: "others suffer")
+    monkeypatch.setattr(training, "_UPDATES", 2)
     done = repaired(place, "refused", "--text", place / "others.txt")
     assert done.exit_code == 1
     assert json.loads(done.stdout)["reason"] == "others suffer"
@@ -63,20 +67,21 @@ def test_no_run_is_written_where_others_change(place, monkeypatch):
 )  # fmt: skip
 def test_refusals(mended, variants, changed, lost, says):
     """30 repairs, of which 10 were right before, and 4 variants, of which 2 were."""
-    repairs = recipe._Right([True] * 10 + [False] * 20, [True] * (10 + mended) + [False] * (20 - mended))
-    held_out = recipe._Right([True] * 2 + [False] * 2, [True] * variants + [False] * (4 - variants))
-    bleu, texts = recipe.METRICS.build(recipe.Choice("bleu")), ["a b c d"] * 9
-    test = recipe.paired_bootstrap(bleu, texts, texts, [[text] for text in texts])._replace(difference=-lost)
-    found = recipe._refusal(repairs, held_out, changed, 1.0, test)
+    repairs = proof._Right([True] * 10 + [False] * 20, [True] * (10 + mended) + [False] * (20 - mended))
+    held_out = proof._Right([True] * 2 + [False] * 2, [True] * variants + [False] * (4 - variants))
+    bleu, texts = METRICS.build(Choice("bleu")), ["a b c d"] * 9
+    test = paired_bootstrap(bleu, texts, texts, [[text] for text in texts])._replace(difference=-lost)
+    found = proof._refusal(repairs, held_out, changed, 1.0, test)
     assert bool(found) == bool(says) and says in found
 
 
 def test_the_divergence_of_equal_weights_is_zero(place):
     one, other = package.load(place / "run"), package.load(place / "run")
-    same = recipe._divergence(one, other, [("yes", "ja"), ("he reads", "er liest")])
+    pairs = [("yes", "ja"), ("he reads", "er liest")]
+    same = training.divergence(one, other, pairs, pairs)
     with torch.no_grad():
         [one.mul_(1.5) for one in other.model.parameters()]
-    moved = recipe._divergence(one, other, [("yes", "ja"), ("he reads", "er liest")])
+    moved = training.divergence(one, other, pairs, pairs)
     assert abs(same.item()) < 1e-6 < moved.item()
 
 
@@ -84,10 +89,14 @@ def test_the_divergence_of_equal_weights_is_zero(place):
 def test_repairs_and_variants_are_all_trained(count):
     repairs, trained = ([(f"{name} {number}", "") for number in range(size)]
                         for name, size in (("repair", count), ("variant", 3 * count)))  # fmt: skip
-    texts, draw = recipe._Texts(repairs, trained, [], [], [], []), random.Random(1)
-    updates = [recipe._update_rows(texts, draw) for _ in range(60)]
+    trainer = training.Trainer(None, None, training.Lesson(repairs, trained, [], [], [], frozenset()), 1, print)
+    updates = [trainer._rows() for _ in range(60)]
     assert {pair for rows in updates for pair in rows} == {*repairs, *trained}
     assert {len(rows) for rows in updates} == {min(48, 4 * count)}
+
+
+def _variants(pairs):
+    return texts_of.variants(pairs, random.Random(1), lambda pair, found: found)
 
 
 def test_variants_are_certain():
@@ -97,10 +106,10 @@ def test_variants_are_certain():
         ("1 room", "1 Zimmer"), ("Born 31.12.2024", "Geboren 31.12.2024"), ("a 12-year-old", "ein 12-jähriger"),
     ]  # fmt: skip
     for source, target in pairs:
-        every = recipe.variants([(source, target)], random.Random(1))
+        every = _variants([(source, target)])
         for one, other in (*every[0], *every[1]):
             assert (one.lower().rstrip(".!"), other.rstrip(".!")) == (source.lower().rstrip(".!"), target.rstrip(".!"))
-    trained, held_out = recipe.variants([("Anna has 23 dogs", "Anna hat 23 Hunde")], random.Random(1))
+    trained, held_out = _variants([("Anna has 23 dogs", "Anna hat 23 Hunde")])
     every = dict([*trained, *held_out])
     names = {source.split()[0] for source in every if source[0].isupper()}
     numbers = {int(source.split()[2]) for source in every}
@@ -110,7 +119,7 @@ def test_variants_are_certain():
 
 
 def test_variants_change_both_sides_alike():
-    trained, held_out = recipe.variants([("Tom has 3 dogs.", "Tom hat 3 Hunde.")], random.Random(1))
+    trained, held_out = _variants([("Tom has 3 dogs.", "Tom hat 3 Hunde.")])
     every = dict([*trained, *held_out])
     assert every["tom has 3 dogs."] == "Tom hat 3 Hunde."
     assert every["Tom has 3 dogs!"] == "Tom hat 3 Hunde!"
@@ -122,11 +131,85 @@ def test_variants_change_both_sides_alike():
 def test_only_answers_with_the_same_error_are_related():
     held = [("the cat", "die Maus"), ("the man", "der Mann"), ("a dog", "eine Katze"), ("the dog", "die Katze")]
     held += [(f"word{number} text", f"Wort{number} Text") for number in range(40)]
-    links = recipe.wrong_links([("The dog runs.", "Der Hund rennt.")], ["Die Katze rennt."], held)
+    links = faults.wrong_links([("The dog runs.", "Der Hund rennt.")], ["Die Katze rennt."], faults.OldAnswers(held))
     assert ("dog", "katze") in links and ("the", "katze") not in links  # two thirds with "the" have other answers
-    assert recipe.is_related(("My dog sings.", "Meine Katze singt."), links)
-    assert not recipe.is_related(("My dog sings.", "Mein Hund singt."), links)
-    assert not recipe.is_related(("the cat", "eine Katze"), links)
+    assert faults.is_related(("My dog sings.", "Meine Katze singt."), links)
+    assert not faults.is_related(("My dog sings.", "Mein Hund singt."), links)
+    assert not faults.is_related(("the cat", "eine Katze"), links)
+
+
+LEXICON = {
+    "the": "das",
+    "a": "ein",
+    "dog": "Katze",
+    "cat": "Hund",
+    "house": "Haus",
+    "sees": "sieht",
+    "sleeps": "schläft",
+}
+
+
+def _word_by_word(texts):
+    return [" ".join(LEXICON.get(word, word) for word in text.split()) for text in texts]
+
+
+def test_stand_ins_bring_the_right_word():
+    nouns = ("dog", "cat", "house")
+    texts = [f"the {one} {verb} {other}" for one in nouns for verb in ("sees", "likes") for other in nouns]
+    texts += [f"word{number} text{number}" for number in range(300)]
+    counts = faults.OldAnswers([*zip(texts, _word_by_word(texts), strict=True)])
+    repairs = [("the dog sleeps", "das Hund schläft"), ("a house sleeps", "ein Villa schläft")]
+    given = _word_by_word([source for source, _ in repairs])
+    links = faults.wrong_links(repairs, given, counts)
+
+    def score(read, answers):
+        return [-float(one != other) for one, other in zip(_word_by_word(read), answers, strict=True)]
+
+    assert {("dog", "katze"), ("house", "haus")} <= links
+    assert faults.stand_ins(repairs, given, links, counts, _word_by_word, score) == {"dog": "cat"}  # none says Villa
+    assert faults.replaced("Dog and cat.", {"dog": "cat", "cat": "dog"}) == "Cat and dog."
+
+
+@pytest.mark.parametrize(
+    ("answer", "right", "same"),
+    [
+        ("Ein Hund!", "Ein Hund!", True), ("Eine Katze!", "Ein Hund!", True), ("eine Katze!", "Ein Hund!", False),
+        ("Eine Katze", "Ein Hund!", False), ("Eine Maus!", "Ein Hund!", False),
+    ],
+)  # fmt: skip
+def test_variants_have_the_fault_of_their_repair(answer, right, same):
+    assert faults.has_same_fault(answer, right, "Eine Katze.", "Ein Hund.") is same
+
+
+def test_vectors_of_other_words_stay(place):
+    before, after = package.load(place / "run"), package.load(place / "run")
+    lesson = training.Lesson(
+        REPAIRS, [], [training.Transfer("a dog", "a cat", "eine Katze")], [], [], frozenset({7, 9})
+    )
+    trainer = training.Trainer(before, after, lesson, 1, lambda line: None)
+    table, updates = trainer._tables()[0], trainer._train_vectors()
+    changed = {name for name, value in after.model.named_parameters()
+               if not torch.equal(value, before.model.get_parameter(name))}  # fmt: skip
+    assert updates and [one for one in changed if after.model.get_parameter(one) is not table] == []
+    old = training.Trainer(after, before, lesson, 1, print)._tables()[0]
+    assert {*(table != old).any(dim=1).nonzero().flatten().tolist()} <= {7, 9}
+
+
+def test_the_least_change_that_repairs_is_kept(place, monkeypatch):
+    before, after = package.load(place / "run"), package.load(place / "run")
+    with torch.no_grad():
+        [one.add_(1.0) for one in after.model.parameters()]
+    trainer = training.Trainer(before, after, training.Lesson(REPAIRS, [], [], [], [], frozenset()), 1, print)
+    first, start = (next(iter(run.model.parameters())) for run in (after, before))
+
+    def right(predictor, pairs):
+        return [(first - start).mean().item() > 0.4] * len(pairs)
+
+    monkeypatch.setattr(training, "right_answers", right)
+    strength = trainer._weaken(training._weights(before))
+    assert 0.4 < strength < 0.45
+    for one, other in zip(after.model.parameters(), before.model.parameters(), strict=True):
+        torch.testing.assert_close(one, other + strength)
 
 
 def test_a_run_without_its_texts_needs_old_ones(place):
@@ -140,15 +223,15 @@ def test_a_run_without_its_texts_needs_old_ones(place):
         lines = [[pair[0] for pair in REPAIRS], [pair[1] for pair in REPAIRS]]
         for path, own in zip(old, lines, strict=True):
             path.write_text("".join(f"{line}\n" for line in [*own, *(f"word {n}" for n in range(9))]))
-        request = recipe.RepairRequest(place / "run", place / "repairs.tsv", place / "lost", old=(*map(str, old),))
-        found = recipe._texts(request, package.load(place / "run"), lambda line: None)
+        request = RepairRequest(place / "run", place / "repairs.tsv", place / "lost", old=(*map(str, old),))
+        found = texts_of.repair_texts(request, package.load(place / "run"), lambda line: None)
     finally:
         for copy, path in zip(copies, texts, strict=True):
             copy.rename(path)
     sources = [source for source, _ in found.dev]
-    assert sources and found.others and found.anchors
+    assert sources and found.others and found.old
     assert not {*sources} & {source for source, _ in REPAIRS}
-    assert {*sources, *found.others, *found.anchors} == {f"word {n}" for n in range(9)}
+    assert {*sources, *found.others, *found.old} == {f"word {n}" for n in range(9)}
 
 
 def test_wrong_words_are_one_line(place):
