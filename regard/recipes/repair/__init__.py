@@ -68,8 +68,8 @@ def _lesson(before: Predictor, texts: RepairTexts, given: Sequence[str], say: Sa
     old = [*zip(chosen, answers(before, chosen), strict=True)]
     counts = OldAnswers(old)
     links = wrong_links(texts.repairs, given, counts)
-    others = stand_ins(texts.repairs, given, links, counts, partial(answers, before), partial(_scores, before))
-    faulty = {word for word, _ in links}
+    others, faulty = stand_ins(texts.repairs, given, links, counts, partial(answers, before), partial(_scores, before))
+    links = {link for link in links if link[0] in faulty}
     held = [pair for pair in old if not is_related(pair, links)]
     wrong = [source for source, answer in old if is_related((source, answer), links)]
     wrong = [source for source in wrong if words(source) & faulty <= others.keys()]

@@ -76,31 +76,40 @@ def stand_ins(
     counts: OldAnswers,
     answer: Answer,
     score: Score,
-) -> dict[str, str]:
-    """Return for words with a fault another word that the model translates as they should be.
+) -> tuple[dict[str, str], set[str]]:
+    """Return for words with a fault another word that the model translates as they should be, and all words with one.
 
-    Tried are the words that the right words of the repairs come with in old answers. One is taken if the answers to
-    half of the repairs come nearer to the right ones with it, the one with which these have the greatest probability.
+    Tried are the words that the right words of the repairs come with in old answers, for the word first that is most
+    associated with a wrong one. A stand-in is taken if with it the answers to half of the repairs come nearer to the
+    right ones, the one with which these have the greatest probability. A word has no fault if the answers to all its
+    repairs are right by the stand-ins of others, as for "in" where "in the kitchen" became "im Büro".
     """
-    found = dict[str, str]()
-    for word in sorted({word for word, _ in links}):
+    found, faulty, now = dict[str, str](), set[str](), [*given]
+    near = {word: max(counts.association(*one) for one in links if one[0] == word) for word, _ in links}
+    for word in sorted(near, key=lambda one: (-near[one], one)):
         own = {one for one in links if one[0] == word}
-        rows = [
-            (source, right, old) for (source, right), old in zip(repairs, given, strict=True)
-            if is_related((source, old), own)
+        places = [
+            place for place, (source, right) in enumerate(repairs)
+            if now[place] != right and is_related((source, given[place]), own)
         ]  # fmt: skip
-        missing = {one for _, right, old in rows for one in words(right) - words(old)}
+        if not places:
+            continue
+        faulty.add(word)
+        right = [repairs[place][1] for place in places]
+        missing = {one for place, text in zip(places, right, strict=True) for one in words(text) - words(now[place])}
         best = -math.inf
         for other in _candidates(word, missing, counts):
-            read = [replaced(source, {word: other}) for source, _, _ in rows]
-            nearer = [
-                likeness(new, right) > likeness(old, right)
-                for new, (_, right, old) in zip(answer(read), rows, strict=True)
-            ]
-            total = sum(score(read, [right for _, right, _ in rows]))
-            if sum(nearer) >= _NEARER * len(rows) and total > best:
-                found[word], best = other, total
-    return found
+            read = [replaced(repairs[place][0], {**found, word: other}) for place in places]
+            new = answer(read)
+            nearer = sum(likeness(one, text) > likeness(now[place], text)
+                         for place, one, text in zip(places, new, right, strict=True))  # fmt: skip
+            if nearer >= _NEARER * len(places) and (total := sum(score(read, right))) > best:
+                chosen, best = (other, new), total
+        if best > -math.inf:
+            found[word] = chosen[0]
+            for place, one in zip(places, chosen[1], strict=True):
+                now[place] = one
+    return found, faulty
 
 
 def _candidates(word: str, missing: set[str], counts: OldAnswers) -> list[str]:
