@@ -91,7 +91,7 @@ def test_the_divergence_of_equal_weights_is_zero(place):
 def test_repairs_and_variants_are_all_trained(count):
     repairs, trained = ([(f"{name} {number}", "") for number in range(size)]
                         for name, size in (("repair", count), ("variant", 3 * count)))  # fmt: skip
-    trainer = training.Trainer(None, None, training.Lesson(repairs, trained, [], [], [], frozenset()), 1, print)
+    trainer = training.RepairTrainer(None, None, training.Lesson(repairs, trained, [], [], [], frozenset()), 1, print)
     updates = [trainer._rows() for _ in range(60)]
     assert {pair for rows in updates for pair in rows} == {*repairs, *trained}
     assert {len(rows) for rows in updates} == {min(48, 4 * count)}
@@ -191,12 +191,12 @@ def test_vectors_of_other_words_stay(place, monkeypatch):
     lesson = training.Lesson(
         REPAIRS, [], [training.Transfer("a dog", "a cat", "eine Katze")], [], [], frozenset({7, 9})
     )
-    trainer = training.Trainer(before, after, lesson, 1, lambda line: None)
+    trainer = training.RepairTrainer(before, after, lesson, 1, lambda line: None)
     table, updates = trainer._tables()[0], trainer._train_vectors()
     changed = {name for name, value in after.model.named_parameters()
                if not torch.equal(value, before.model.get_parameter(name))}  # fmt: skip
     assert updates and [one for one in changed if after.model.get_parameter(one) is not table] == []
-    old = training.Trainer(after, before, lesson, 1, print)._tables()[0]
+    old = training.RepairTrainer(after, before, lesson, 1, print)._tables()[0]
     assert {*(table != old).any(dim=1).nonzero().flatten().tolist()} <= {7, 9}
 
 
@@ -204,7 +204,7 @@ def test_the_least_change_that_repairs_is_kept(place, monkeypatch):
     before, after = package.load(place / "run"), package.load(place / "run")
     with torch.no_grad():
         [one.add_(1.0) for one in after.model.parameters()]
-    trainer = training.Trainer(before, after, training.Lesson(REPAIRS, [], [], [], [], frozenset()), 1, print)
+    trainer = training.RepairTrainer(before, after, training.Lesson(REPAIRS, [], [], [], [], frozenset()), 1, print)
     first, start = (next(iter(run.model.parameters())) for run in (after, before))
 
     def right(predictor, pairs):

@@ -14,8 +14,8 @@ from regard.explain.translation_faults import EVERYWHERE
 
 RepairPair = tuple[str, str]  # text, its right translation
 FaultLinks = set[tuple[str, str]]  # a word of a text, and the word that was wrong in its old answer
-Answer = Callable[[Sequence[str]], Sequence[str]]
-Score = Callable[[Sequence[str], Sequence[str]], Sequence[float]]  # texts and answers → log-probabilities
+AnswerTexts = Callable[[Sequence[str]], Sequence[str]]
+ScoreTexts = Callable[[Sequence[str], Sequence[str]], Sequence[float]]  # texts and answers → log-probabilities
 
 WORD = re.compile(r"\w+")
 _SIGN = re.compile(r"\w+|[^\w\s]")
@@ -24,7 +24,7 @@ _TRIED, _LEAST_DICE = 4, 0.1  # words that are tried for a word, and their assoc
 _NEARER = 0.5  # fraction of the texts with a word whose answers must come nearer
 
 
-def words(text: str) -> frozenset[str]:
+def words_of(text: str) -> frozenset[str]:
     """Return the words of a text in lower case."""
     return frozenset(WORD.findall(text.lower()))
 
@@ -35,7 +35,7 @@ class OldAnswers:
     def __init__(self, pairs: Sequence[RepairPair]) -> None:
         self.read, self.written, self.both = Counter[str](), Counter[str](), Counter[tuple[str, str]]()
         for source, answer in pairs:
-            one, other = words(source), words(answer)
+            one, other = words_of(source), words_of(answer)
             self.read.update(one)
             self.written.update(other)
             self.both.update(product(one, other))
@@ -57,7 +57,7 @@ def wrong_links(repairs: Sequence[RepairPair], given: Sequence[str], counts: Old
     """
     found = FaultLinks()
     for (source, right), answer in zip(repairs, given, strict=True):
-        found |= {*product(words(source), words(answer) - words(right))}
+        found |= {*product(words_of(source), words_of(answer) - words_of(right))}
     return {
         (word, wrong) for word, wrong in found
         if counts.is_rare(word) and counts.both[word, wrong] >= _LINKED * counts.read[word]
@@ -66,7 +66,7 @@ def wrong_links(repairs: Sequence[RepairPair], given: Sequence[str], counts: Old
 
 def is_related(pair: RepairPair, links: FaultLinks) -> bool:
     """Return whether a text has a word of a repair, and its old answer the word that was wrong for it."""
-    return not links.isdisjoint(product(*map(words, pair)))
+    return not links.isdisjoint(product(*map(words_of, pair)))
 
 
 def stand_ins(
@@ -74,8 +74,8 @@ def stand_ins(
     given: Sequence[str],
     links: FaultLinks,
     counts: OldAnswers,
-    answer: Answer,
-    score: Score,
+    answer: AnswerTexts,
+    score: ScoreTexts,
 ) -> tuple[dict[str, str], set[str]]:
     """Return for words with a fault another word that the model translates as they should be, and all words with one.
 
@@ -96,7 +96,9 @@ def stand_ins(
             continue
         faulty.add(word)
         right = [repairs[place][1] for place in places]
-        missing = {one for place, text in zip(places, right, strict=True) for one in words(text) - words(now[place])}
+        missing = {
+            one for place, text in zip(places, right, strict=True) for one in words_of(text) - words_of(now[place])
+        }
         best = -math.inf
         for other in _candidates(word, missing, counts):
             read = [replaced(repairs[place][0], {**found, word: other}) for place in places]

@@ -14,7 +14,7 @@ from regard.predictor import Predictor
 from regard.recipes.repair.faults import RepairPair
 from regard.runs.texts import Say
 
-T = TypeVar("T")
+_Row = TypeVar("_Row")
 
 MENDED = 0.9  # fraction of the wrong repairs that must be right afterwards
 _ROWS = 48  # of each kind in an update
@@ -52,7 +52,7 @@ class RepairUpdates(NamedTuple):
     strength: float
 
 
-class Trainer:
+class RepairTrainer:
     """Trains the weights of `after`; those of `before` stay."""
 
     def __init__(self, before: Predictor, after: Predictor, lesson: Lesson, seed: int, say: Say) -> None:
@@ -129,7 +129,7 @@ class Trainer:
         count = max(_ROWS // 2, _ROWS - len(variants))
         return [*(repairs if len(repairs) <= count else self.draw.sample(repairs, count)), *variants][:_ROWS]
 
-    def _some(self, rows: Sequence[T]) -> list[T]:
+    def _some(self, rows: Sequence[_Row]) -> list[_Row]:
         return self.draw.sample(rows, min(len(rows), _ROWS))
 
     def _weaken(self, start: Sequence[Tensor]) -> float:
