@@ -20,7 +20,7 @@ from regard.recipes.repair.faults import (
     is_related,
     replaced,
     stand_ins,
-    words_of,
+    word_set,
     wrong_links,
 )
 from regard.recipes.repair.proof import Repaired, proved
@@ -72,13 +72,13 @@ def _lesson(before: Predictor, texts: RepairTexts, given: Sequence[str], say: Sa
     links = {link for link in links if link[0] in faulty}
     held = [pair for pair in old if not is_related(pair, links)]
     wrong = [source for source, answer in old if is_related((source, answer), links)]
-    wrong = [source for source in wrong if words_of(source) & faulty <= others.keys()]
+    wrong = [source for source in wrong if word_set(source) & faulty <= others.keys()]
     read = [replaced(source, others) for source in wrong]
     transfers = [Transfer(*one) for one in zip(wrong, read, answers(before, read), strict=True)]
     say(f"{len(faulty)} words are translated wrongly, {len(others)} have a stand-in with {len(transfers)} texts")
     pieces = frozenset[int]().union(*_pieces(before, [form for word in faulty for form in (word, word.capitalize())]))
     shared = _sharing(before, texts.old, faulty, pieces)
-    held_words = [pair for pair in held if words_of(pair[0]) & faulty]
+    held_words = [pair for pair in held if word_set(pair[0]) & faulty]
     held_words += zip(shared, answers(before, shared), strict=True)
     return Lesson(texts.repairs, texts.trained, transfers, held, held_words, pieces), links
 
@@ -95,17 +95,17 @@ def _pieces(predictor: Predictor, texts: Sequence[str]) -> list[set[int]]:
 
 def _sharing(predictor: Predictor, old: Sequence[str], faulty: set[str], pieces: frozenset[int]) -> list[str]:
     """Return texts without a faulty word that have pieces of one."""
-    some = [text for text in old[:_ENCODED] if faulty.isdisjoint(words_of(text))]
+    some = [text for text in old[:_ENCODED] if faulty.isdisjoint(word_set(text))]
     found = [text for text, own in zip(some, _pieces(predictor, some), strict=True) if own & pieces]
     return found[:_SHARING]
 
 
 def _near(texts: RepairTexts) -> list[str]:
     """Return old texts: some with each word of the repairs, and others."""
-    left = dict.fromkeys((word for source, _ in texts.repairs for word in words_of(source)), _NEAR)
+    left = dict.fromkeys((word for source, _ in texts.repairs for word in word_set(source)), _NEAR)
     near, rest = list[str](), list[str]()
     for text in texts.old:
-        found = [word for word in words_of(text) if left.get(word)]
+        found = [word for word in word_set(text) if left.get(word)]
         (near if found else rest).append(text)
         for word in found:
             left[word] -= 1

@@ -24,7 +24,7 @@ _TRIED, _LEAST_DICE = 4, 0.1  # words that are tried for a word, and their assoc
 _NEARER = 0.5  # fraction of the texts with a word whose answers must come nearer
 
 
-def words_of(text: str) -> frozenset[str]:
+def word_set(text: str) -> frozenset[str]:
     """Return the words of a text in lower case."""
     return frozenset(WORD.findall(text.lower()))
 
@@ -35,7 +35,7 @@ class OldAnswers:
     def __init__(self, pairs: Sequence[RepairPair]) -> None:
         self.read, self.written, self.both = Counter[str](), Counter[str](), Counter[tuple[str, str]]()
         for source, answer in pairs:
-            one, other = words_of(source), words_of(answer)
+            one, other = word_set(source), word_set(answer)
             self.read.update(one)
             self.written.update(other)
             self.both.update(product(one, other))
@@ -57,7 +57,7 @@ def wrong_links(repairs: Sequence[RepairPair], given: Sequence[str], counts: Old
     """
     found = FaultLinks()
     for (source, right), answer in zip(repairs, given, strict=True):
-        found |= {*product(words_of(source), words_of(answer) - words_of(right))}
+        found |= {*product(word_set(source), word_set(answer) - word_set(right))}
     return {
         (word, wrong) for word, wrong in found
         if counts.is_rare(word) and counts.both[word, wrong] >= _LINKED * counts.read[word]
@@ -66,7 +66,7 @@ def wrong_links(repairs: Sequence[RepairPair], given: Sequence[str], counts: Old
 
 def is_related(pair: RepairPair, links: FaultLinks) -> bool:
     """Return whether a text has a word of a repair, and its old answer the word that was wrong for it."""
-    return not links.isdisjoint(product(*map(words_of, pair)))
+    return not links.isdisjoint(product(*map(word_set, pair)))
 
 
 def stand_ins(
@@ -97,7 +97,7 @@ def stand_ins(
         faulty.add(word)
         right = [repairs[place][1] for place in places]
         missing = {
-            one for place, text in zip(places, right, strict=True) for one in words_of(text) - words_of(now[place])
+            one for place, text in zip(places, right, strict=True) for one in word_set(text) - word_set(now[place])
         }
         best = -math.inf
         for other in _candidates(word, missing, counts):
