@@ -68,6 +68,7 @@ LARGEST_P = 0.05  # highest p-value of a gain that is kept
 _TESTED = "tested.jsonl"  # beside the run of a trial
 _TRIALS = "trials.json"  # result of the trials, so that an interrupted lesson does not repeat them
 _LEAST = 1.0  # points of the standing set; below them a loss cannot be seen
+_FEW_UPDATES, _FEW = (4, 80), 100  # updates for each correction, and at least; of so few corrections
 _SHOWN = 500  # corrections that are translated by both versions
 _COMPARED = 2_000  # old pairs that the languages of corrections are compared with
 _COLUMNS = ("texts", "pairs", "metric", "before", "after", "difference", "95 % interval")
@@ -111,10 +112,12 @@ def teach(request: TeachingRequest, say: Say, *, quiet: bool = False) -> TaughtC
     settings_file(start)
     opened = Run.open(RunFolder(start))
     languages = _languages(opened)
-    pairs = _without_undone(corrected_texts(request.file, languages, say), request, run, say)
+    given = corrected_texts(request.file, languages, say)
+    pairs = _without_undone(given, request, run, say)
+    name = f"{request.file.name}{'' if len(pairs) == len(given) else ', without those of undone versions'}"
     seen = seen_corrections(start)
     known = noted_corrections(run, ATTEMPTED) if request.only_new else {}
-    parts, everything = trials(request.file.name, pairs, seen, known), {**seen, **pairs}
+    parts, everything = trials(name, pairs, seen, known), {**seen, **pairs}
     with ExitStack() as stack:
         folder, resumed = _place(request, everything, stack)
         keep_pairs(folder / LEARNED, everything)
@@ -217,6 +220,8 @@ def _experiment(
         both = zip(PAIR_SIDES, request.old, strict=True)
         changes += [f"data.old.train.{side}={quoted(file)}" for side, file in both]
         changes += [f"data.old.{name}={json.dumps(values[name])}" for name in ("metric", "tolerance", "significant")]
+    if (count := len(kept_pairs(folder / train))) < _FEW:  # more updates only overfit
+        changes.append(f"training.max_updates={max(_FEW_UPDATES[1], _FEW_UPDATES[0] * count)}")
     changes += ["data.test_fraction=0", "training.metric=loss", *request.changes, "training.average=1", *more]
     return read_experiment(None, changes, start=start.path, adapts=True, say=say)
 
