@@ -60,7 +60,6 @@ from regard.runs.texts import Say, old_dev_examples, old_readers
 from regard.runs.validation import Validation
 from regard.statistical.language_checks import PlainText, check_expected_language
 from regard.tasks.task import measure_of
-from regard.training.checkpoint import step_folder
 from regard.training.clock import longest_warmup
 from regard.training.interrupt import Interrupted
 
@@ -336,18 +335,16 @@ class _Lesson(NamedTuple):
         return start, steps, [min(report.updates, every * number) for number in range(1, len(steps) + 1)]
 
     def learned(self, tested: Mapping[str, Any], *, resumed: bool) -> dict[str, Any]:
-        """Learn all corrections; return the outcome beside the standing set, if the kept step gains beyond chance."""
-        self.say(f"learns all corrections, for {tested['best']:,} updates at most")
-        more = [*self._schedule(), f"training.max_updates={tested['best']}"]
+        """Learn all corrections; return the outcome beside the standing set, which is compared once, at the end."""
+        best = tested["best"]
+        self.say(f"learns all corrections, for {best:,} updates")
+        more = [*self._schedule(), f"training.max_updates={best}", f"training.validate_every={best}"]
         experiment = _experiment(self.request, self.start, self.folder, LEARNED, LEARNED, lambda line: None, more)
         report = train_run(experiment, resume=resumed, quiet=True, hints=False)
         if report is None:
             raise Interrupted(f"{self.request.file.name} is not learned yet")
-        run = self.folder / MODEL
-        outcome = Run.open(RunFolder(run)).measurements.kept(ADAPTATION) or {}
-        steps = {step_folder(run, one["updates"]): one for one in tested["steps"]}
-        kept = steps.get(report.checkpoint, {})
-        return {**outcome, "step": kept} if kept.get("p_value", 1.0) <= LARGEST_P else {**outcome, "kept": "start"}
+        outcome = Run.open(RunFolder(self.folder / MODEL)).measurements.kept(ADAPTATION) or {}
+        return {**outcome, "step": next(one for one in tested["steps"] if one["updates"] == best)}
 
     def _schedule(self) -> list[str]:
         """Return settings that are the same in trials and lesson, whatever the number of updates."""
