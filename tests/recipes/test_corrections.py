@@ -79,6 +79,8 @@ def test_corrections_become_versions_and_undone_ones_stay_undone(run, tmp_path):
     kept = taught.measurements.kept("adaptation.json")
     assert (kept["kept"], kept["old"]["metric"]) == ("adapted", "loss")
     assert kept["old"]["interval"][0] <= 0 and kept["old"]["difference"] <= 0.1
+    log = map(json.loads, (taught.path / "metrics.jsonl").read_text("utf-8").splitlines())
+    assert [row["update"] for row in log if row["event"] == "validation"] == [0, 8]  # the standing set is read once
     seen = seen_corrections(taught.path)
     assert seen == dict(pairs(15, 7))  # all of them, those tested, too
     assert unsaid(regard("teach", run, better), "better.jsonl: has 15 corrections, 0 of them new") == []

@@ -77,7 +77,8 @@ def test_kills_while_teaching_and_swapping_lose_nothing(tmp_path):
         with file.open("a", encoding="utf-8") as out:
             for number in range(written, written + count):
                 source, target = PAIRS[number % len(PAIRS)]
-                row = {"q": f"{source} {number}", "s": target, "source": "en", "target": "de"}
+                name = "".join(chr(ord("a") + int(digit)) for digit in str(number))  # numbers alone make no new text
+                row = {"q": f"{source} {name}", "s": target, "source": "en", "target": "de"}
                 out.write(json.dumps(row) + "\n")
         written += count
 
