@@ -56,6 +56,11 @@ def clients(address, count=4):
             task.result()
 
 
+def spelled(number):
+    """A word for a number: texts that differ in numbers alone are one correction."""
+    return "".join(chr(ord("a") + int(digit)) for digit in str(number))
+
+
 def lesson(run, file):
     """Teach in a process that is killed, or ends by itself."""
     os.environ["OMP_NUM_THREADS"] = "1"
@@ -67,7 +72,7 @@ def lesson(run, file):
 
 @pytest.mark.slow
 def test_kills_while_teaching_and_swapping_lose_nothing(tmp_path):
-    """The run in use is whole after each kill, the corrections are all there, and every request is answered."""
+    """After each kill the run in use is whole, all corrections are there, and every request is answered."""
     run = tiny_run_in(tmp_path)
     file, draw = tmp_path / "better.jsonl", random.Random(1)
     written = 0
@@ -77,8 +82,7 @@ def test_kills_while_teaching_and_swapping_lose_nothing(tmp_path):
         with file.open("a", encoding="utf-8") as out:
             for number in range(written, written + count):
                 source, target = PAIRS[number % len(PAIRS)]
-                name = "".join(chr(ord("a") + int(digit)) for digit in str(number))  # numbers alone make no new text
-                row = {"q": f"{source} {name}", "s": target, "source": "en", "target": "de"}
+                row = {"q": f"{source} {spelled(number)}", "s": target, "source": "en", "target": "de"}
                 out.write(json.dumps(row) + "\n")
         written += count
 
