@@ -1,90 +1,77 @@
 """The engine without torch beside Regard with torch: start, memory, texts and speed.
 
-    python benchmarks/runtime.py RUN --lines test.en --rounds 5
+    python benchmarks/runtime.py RUN FILE [--rounds 5] [--json FILE]
 
-The run is exported to runtime in float32 and int8. A start is a process that translates one sentence, from its begin to
-its end; rounds of the programs are interleaved, and the median is printed. Texts are compared without safeguards.
+The run is exported to runtime in float32 and int8, and FILE has the texts, a line each. A start is a process that
+translates one sentence, from its begin to its end. Seconds of texts are those of the processor, of one thread. Texts
+are compared without safeguards, which are Regard's own.
 """
 
-import argparse
-import json
 import os
-import statistics
-import subprocess
 import sys
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from regard.exchange import export_folder, format_named
-from regard.exchange.runtime import ENGINE_SOURCE
-from regard.ops.kernels.library import library
-from regard.predictor import load
-from regard_runtime import RuntimeTranslator
+from program import lines_of, machine, markdown, options, save, spread
+from startup import race
+from timing import interleaved
 
-SENTENCE = "A man is sleeping on the couch."
-PROGRAM = "import regard_runtime.library as l, ctypes, sys; l.engine_library = lambda: ctypes.CDLL(sys.argv.pop(1)); "
-PROGRAM += "from regard_runtime import translator; translator.engine_library = l.engine_library; "
-PROGRAM += "from regard_runtime.__main__ import main; main()"
-
-
-def process(command: Sequence[str]) -> tuple[float, float]:
-    """Seconds of a process, and its largest memory in MB."""
-    begun = time.perf_counter()
-    started = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, used = os.wait4(started.pid, 0)
-    assert status == 0, command
-    return time.perf_counter() - begun, used.ru_maxrss / 1024
+PROGRAM = """import ctypes, sys
+from regard_runtime import __main__, translator
+place = sys.argv.pop(1)
+translator.engine_library = lambda: ctypes.CDLL(place)
+__main__.main()"""
 
 
-def timed(run: Callable[[], Any]) -> float:
-    """Seconds of a call."""
-    begun = time.perf_counter()
-    run()
-    return time.perf_counter() - begun
+def opened(
+    run: Path, lines: list[str], folder: Path
+) -> tuple[dict[str, Callable[[], Any]], dict[str, list[str]], list[str]]:
+    """Functions that translate the lines, processes that translate one sentence, and how many texts are equal."""
+    from regard.exchange import export_folder, format_named
+    from regard.exchange.runtime import ENGINE_SOURCE
+    from regard.ops.kernels.library import library
+    from regard.predictor import load
+    from regard_runtime import RuntimeTranslator
 
-
-def measure(given: argparse.Namespace, folder: Path) -> dict[str, Any]:
-    """All figures."""
-    lines, compiled = given.lines.read_text(encoding="utf-8").splitlines(), library(ENGINE_SOURCE)
-    assert compiled is not None, "there is no compiler"
-    found, opened = dict[str, Any](), dict[str, Callable[[], Any]]()
-    starts = {"regard": ["regard", "predict", str(given.run), SENTENCE]}
+    compiled = library(ENGINE_SOURCE)
+    if compiled is None:
+        sys.exit("there is no compiler")
+    runs, starts, equal = dict[str, Callable[[], Any]](), {"regard": ["-m", "regard", "predict", str(run)]}, list[str]()
     for precision in ("float32", "int8"):
-        predictor = load(given.run, [f"decoding.precision={precision}"])
+        predictor, place = load(run, [f"decoding.precision={precision}"]), folder / precision
         row = format_named("runtime", {"quantization": precision})
-        export_folder(row, predictor, folder / precision, count=0, say=lambda line: None)
-        translator = RuntimeTranslator(folder / precision, threads=1, library=compiled)
-        ours = [one.text for one in predictor.predict(lines, safeguards=False)]
-        equal = sum(one == other for one, other in zip(translator.translate(lines), ours, strict=True))
-        found[f"equal texts, {precision}"] = f"{equal} of {len(lines)}"
-        opened |= {f"regard {precision}": lambda one=predictor: one.predict(lines, safeguards=False)}
-        opened |= {f"runtime {precision}": lambda one=translator: one.translate(lines)}
-        command = [sys.executable, "-c", PROGRAM, compiled._name, "translate", str(folder / precision), SENTENCE]
-        starts |= {f"runtime {precision}": command}
-    seconds = {name: list[tuple[float, float]]() for name in starts}
-    speeds = {name: list[float]() for name in opened}
-    for _ in range(given.rounds):
-        for name, command in starts.items():
-            seconds[name].append(process(command))
-        for name, run in opened.items():
-            speeds[name].append(len(lines) / timed(run))
-    for name, rows in seconds.items():
-        start, memory = (statistics.median(values) for values in zip(*rows, strict=True))
-        found[f"start, {name}"] = f"{start:.3f} s, {memory:.0f} MB"
-    return found | {f"sentences/s, {name}": round(statistics.median(rows), 1) for name, rows in speeds.items()}
+        export_folder(row, predictor, place, count=0, say=lambda line: None)
+        translator = RuntimeTranslator(place, threads=1, library=compiled)
+        pairs = zip(predictor.predict(lines, safeguards=False), translator.translate(lines), strict=True)
+        equal.append(f"{precision}: {sum(one.text == other for one, other in pairs)} of {len(lines)} texts are equal")
+        runs[f"regard, {precision}"] = lambda one=predictor: one.predict(lines, safeguards=False)
+        runs[f"runtime, {precision}"] = lambda one=translator: one.translate(lines)
+        starts[f"runtime, {precision}"] = ["-c", PROGRAM, compiled._name, "translate", str(place)]
+    return runs, starts, equal
 
 
 def main() -> None:
-    """Print the figures as JSON."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("run", type=Path)
-    parser.add_argument("--lines", type=Path, required=True, metavar="FILE")
-    parser.add_argument("--rounds", type=int, default=5)
+    """The command line."""
+    parser = options(__doc__, rounds=5, threads=1)
+    parser.add_argument("run", type=Path, metavar="RUN")
+    parser.add_argument("file", type=Path, metavar="FILE")
+    chosen = parser.parse_args()
+    os.environ["OMP_NUM_THREADS"] = str(chosen.threads)
+    lines = lines_of(chosen.file)
     with TemporaryDirectory() as folder:
-        print(json.dumps(measure(parser.parse_args(), Path(folder)), indent=1))
+        runs, starts, equal = opened(chosen.run, lines, Path(folder))
+        started, texts = race(starts, chosen.rounds), interleaved(runs, chosen.rounds)
+    print("\n".join(equal))
+    rows = [
+        [name, spread([one.cpu for one in each], ".3f"), spread([one.wall for one in each], ".3f")]
+        for name, each in started.items()
+    ]
+    print(markdown(["start and one sentence", "CPU s", "wall s"], rows))
+    speeds = [[name, spread([len(lines) / one for one in each], ".1f")] for name, each in texts.items()]
+    print(markdown(["texts", "sentences a CPU second"], speeds))
+    save(chosen.json, {**machine(chosen.threads), "equal": equal, "starts": rows, "speeds": speeds})
 
 
 if __name__ == "__main__":
