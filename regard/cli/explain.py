@@ -58,9 +58,22 @@ LayerOption = Annotated[
     str | None,
     typer.Option("--of", metavar="LAYER", help="Explain hidden states: encoder, decoder, or the name of a module."),
 ]
+ContextMemory = Annotated[
+    Path | None,
+    typer.Option(
+        "--memory",
+        metavar="FILE",
+        help="Translation memory: its similar segments are context of a run trained with "
+        "data.source_augmentations=fuzzy_matches.",
+    ),
+]
+KeptTermsFile = Annotated[
+    Path | None,
+    typer.Option("--glossary", metavar="FILE", help="Terms to use, as of regard predict."),
+]
 
 
-def explain_command(
+def explain_command(  # noqa: PLR0913  an option each
     run: RunArgument,
     words: ExplainedTexts = None,
     *,
@@ -69,6 +82,8 @@ def explain_command(
     steps: StepsOption = False,
     beside: Beside = None,
     taught: TaughtOption = None,
+    glossary: KeptTermsFile = None,
+    memory: ContextMemory = None,
     html_file: Html = None,
     plot: Figures = None,
     as_json: Json = False,
@@ -101,7 +116,9 @@ def explain_command(
     check_layer(layer, methods, steps=steps, taught=taught)
     _check_given(texts, run, words or [], files := _files(html_file, plot or []))
     opened, other = load(run, changes), None if beside is None else load(beside, [])
-    report = explained_report(opened, texts, methods, layer=layer, steps=steps, beside=other, taught=taught, say=say)
+    context = {"glossary": glossary, "memory": memory}
+    shown = {"layer": layer, "steps": steps, "beside": other, "taught": taught}
+    report = explained_report(opened, texts, methods, **shown, **context, say=say)
     emit(report, as_json=as_json, files=files)
 
 

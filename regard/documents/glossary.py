@@ -10,6 +10,7 @@ from regard.documents.text_spans import in_word, word_spans
 from regard.errors import DataError
 from regard.results import TermUse
 from regard.text.clean import clean
+from regard.text.stems import same_stem
 
 LARGEST = 2**25  # bytes of a file
 _SHOWN = 3  # translations of a term in a warning
@@ -127,14 +128,21 @@ class Glossary:
                 yield matches
 
 
-def uses(found: Sequence[Occurrence], text: str) -> list[TermUse]:
-    """Where a translation has the terms of its source, each in a place of its own."""
+def uses(found: Sequence[Occurrence], text: str, *, inflected: bool = False) -> list[TermUse]:
+    """Where a translation has the terms of its source, each in a place of its own.
+
+    `inflected`: words with other endings count for a term that the text lacks.
+    """
     taken, where = bytearray(len(text)), dict[int, range]()
     places = dict[str, Iterator[range]]()  # of each target those not tried yet: one that was taken stays taken
     for number, one in sorted(enumerate(found), key=lambda item: -max(map(len, item[1].entry.targets))):
         left = (places.setdefault(target, _places(target, text)) for target in one.entry.targets)
         place = next((place for each in left for place in each if not any(taken[place.start : place.stop])), None)
         if place is not None:
+            taken[place.start : place.stop] = b"\1" * len(place)
+            where[number] = place
+    for number, one in enumerate(found if inflected else ()):
+        if number not in where and (place := _other_form(one.entry.targets, text, taken)) is not None:
             taken[place.start : place.stop] = b"\1" * len(place)
             where[number] = place
     return [
@@ -161,6 +169,17 @@ def _words(source: str) -> list[str]:
         return [first, *(f" {word}" for word in others)]
     spans = word_spans(source)
     return [source[spans[place - 1].end if place else span.start : span.end] for place, span in enumerate(spans)]
+
+
+def _other_form(targets: Sequence[str], text: str, taken: bytes) -> range | None:
+    """Return the first free place of words with the stems of a target; None where there is none."""
+    spans = word_spans(text)
+    for target in targets:
+        count = len(word_spans(target))
+        for first, last in zip(spans, spans[count - 1 :], strict=False) if count else ():
+            if not any(taken[first.start : last.end]) and same_stem(text[first.start : last.end], target):
+                return range(first.start, last.end)
+    return None
 
 
 def _places(target: str, text: str) -> Iterator[range]:

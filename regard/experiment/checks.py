@@ -28,12 +28,23 @@ def impossible_settings(experiment: Experiment, settings: Mapping[str, Any]) -> 
         except ConfigError as error:
             yield from error.faults
     yield from _impossible_starts(experiment)
+    yield from _impossible_augmentations(experiment)
     limits = [training.get(name) for name in ("batch_tokens", "batch_sentences")]
     if None not in limits:
         problem = "cannot be set together with training.batch_tokens"
         yield Fault("training.batch_sentences", problem, "training.batch_tokens=null, or leave one of them out")
     if "batch_tokens" in training and limits == [None, None]:
         yield Fault("training.batch_tokens", "is null, so a batch has no limit", "training.batch_sentences=80")
+
+
+def _impossible_augmentations(experiment: Experiment) -> Iterator[Fault]:
+    """Yield the faults of source augmentations that no model can learn."""
+    place, text = "data.source_augmentations", experiment.text
+    if experiment.data.source_augmentations and experiment.task.name != "translation":
+        yield Fault(place, "is for networks that translate", "leave it out, or task=translation")
+    elif experiment.data.source_augmentations and (text.tokenizer.name != "subwords" or not text.shared):
+        problem = "puts text of the target language between marks in the source, so both share subwords"
+        yield Fault(place, problem, "text.tokenizer=subwords text.shared=true")
 
 
 def _impossible_starts(experiment: Experiment) -> Iterator[Fault]:

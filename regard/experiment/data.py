@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Gt, Lt
 
+from regard.augmentations import AUGMENTATIONS
 from regard.config import Doc, FieldsOf, Fixed, OneOrMany, PartOf
 from regard.config.bounds import Fraction, NotNegative, Positive, Seed, Size
 from regard.data.readers import READERS
@@ -21,7 +22,8 @@ DATA_PARTS: tuple[_Part, ...] = ("train", "dev", "test")
 CORPORA = "corpora."  # before the name of a further training corpus
 RECOMBINED = "recombined"  # the corpus of data.recombination
 ROUTES = "routes."  # before the name of a further pair of languages
-OLD = "old."  # before a part of the texts that the run to start from was trained on
+OLD_STREAM = "old"  # the corpus of data.old
+OLD = f"{OLD_STREAM}."  # before a part of the texts that the run to start from was trained on
 _FILES = "parallel"  # the reader of a file per column
 FOLDERS = "folders"  # the reader of a folder per label
 FILE_SETTINGS = ("file", "files", "folder", "index")  # of a reader: a path, or paths by column
@@ -137,6 +139,12 @@ class DataSettings:
         Doc("Phrase recombination (data augmentation): exchange aligned phrases in the same context; null: off."),
         Fixed(),
     ] = None
+    source_augmentations: Annotated[
+        tuple[Annotated[Choice, PartOf(AUGMENTATIONS)], ...],
+        OneOrMany(),
+        Doc("Context in the sources of further training pairs, as a memory or a glossary gives it at prediction."),
+        Fixed(),
+    ] = ()
     transforms: Annotated[
         tuple[Annotated[Choice, PartOf(TRANSFORMS)], ...],
         OneOrMany(),
@@ -172,6 +180,12 @@ class DataSettings:
         if self.old is not None:
             named |= {f"{OLD}train": self.old.train, f"{OLD}dev": self.old.dev}
         return {part: self._located(choice) for part, choice in named.items() if choice is not None}
+
+    def fractions(self) -> dict[str, float]:
+        """Return the fractions of the batches that settings give to synthetic pairs and old text, by corpus."""
+        found = {one.name: AUGMENTATIONS.build(one).fraction for one in self.source_augmentations}
+        found |= {} if self.recombination is None else {RECOMBINED: self.recombination.fraction}
+        return found | ({} if self.old is None else {OLD_STREAM: self.old.fraction})
 
     def located(self) -> "DataSettings":
         """Return the same data with full paths of all files, and the languages of their names."""
@@ -211,7 +225,7 @@ class DataSettings:
             yield Fault("data.corpora.train", "has the name of the first corpus", "choose another name")
         if self.old is not None and "old" in {**self.corpora, **self.routes}:
             yield Fault("data.corpora.old", "has the name of data.old", "choose another name")
-        yield from self._recombination_faults(columns)
+        yield from self._synthetic_faults(columns)
         yield from self._route_faults()
         routes = [name for name, route in self.routes.items() if route.train is not None]
         streams = ["train", *self.corpora, *routes]
@@ -260,13 +274,21 @@ class DataSettings:
                 if not self.find(file).exists():
                     yield Fault(f"data.{part}.{name}", f"there is no file '{file}'", _looked(self.dir))
 
-    def _recombination_faults(self, columns: Sequence[str]) -> Iterator[Fault]:
-        if self.recombination is None:
-            return
-        if tuple(columns) != ("source", "target"):
-            yield Fault("data.recombination", "needs pairs of a source and a target", "leave it out for this task")
-        if RECOMBINED in self.corpora or RECOMBINED in self.routes:
-            yield Fault(f"data.{CORPORA}{RECOMBINED}", "has the name of data.recombination", "choose another name")
+    def _synthetic_faults(self, columns: Sequence[str]) -> Iterator[Fault]:
+        """Yield faults of settings that make training pairs of the given ones."""
+        augmented = [one.name for one in self.source_augmentations]
+        settings = {"recombination": [RECOMBINED] * (self.recombination is not None), "source_augmentations": augmented}
+        for setting, names in settings.items():
+            if names and tuple(columns) != ("source", "target"):
+                yield Fault(f"data.{setting}", "needs pairs of a source and a target", "leave it out for this task")
+            for name in names:
+                if name in {**self.corpora, **self.routes}:
+                    yield Fault(f"data.{CORPORA}{name}", f"has the name of data.{setting}", "choose another name")
+        if len({*augmented}) < len(augmented):
+            yield Fault("data.source_augmentations", f"names {augmented[0]} twice", "each once")
+        if sum(self.fractions().values()) >= 1:
+            named = ", ".join(f"{name} {fraction:g}" for name, fraction in self.fractions().items())
+            yield Fault("data", f"leaves no batch to plain pairs: the fractions are {named}", "less than 1 in all")
 
     def _route_faults(self) -> Iterator[Fault]:
         """Yield faults of routes named like a corpus or like the pair of `train`: decoding.route would be ambiguous."""

@@ -115,6 +115,13 @@ class DecodingSettings:
         Annotated[RerankSettings, FieldsOf(RerankSettings)] | None,
         Doc("Reranking of the n-best list by another run; null: off."),
     ] = None
+    terms: Annotated[
+        Literal["auto", "constraints", "annotations", "both"],
+        Doc(
+            "Terms of a glossary: constraints of the search, annotations in the source (for a model trained with "
+            "data.source_augmentations=terms), or both; auto: annotations where the model reads them."
+        ),
+    ] = "auto"
     term_cost: Annotated[
         Positive, Doc("Cost of a glossary's terms, in nats per word, above which a warning is printed.")
     ] = 1.0

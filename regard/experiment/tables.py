@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from regard.attention import SCORES, SPANS, WEIGHTINGS
+from regard.augmentations import AUGMENTATIONS
 from regard.data.readers import READERS
 from regard.data.transforms import TRANSFORMS
 from regard.decoders import DECODERS
@@ -45,6 +46,7 @@ TABLES: Mapping[str, Registry[Any]] = {
     "tokenizer": TOKENIZERS,
     "reader": READERS,
     "transform": TRANSFORMS,
+    "augmentation": AUGMENTATIONS,
     "score": SCORES,
     "span": SPANS,
     "weighting": WEIGHTINGS,

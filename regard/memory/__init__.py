@@ -1,7 +1,7 @@
 """Translation memory: segments that were translated before, found again by equal and similar text."""
 
 from regard.memory.files import read_units, write_units
-from regard.memory.reuse import Recall, SegmentMemory, join_answers, places_left, recall, reused
+from regard.memory.reuse import Recall, SegmentMemory, SentenceMatches, join_answers, places_left, recall, reused
 from regard.memory.similarity import THRESHOLD, differences
 from regard.memory.store import TranslationMemory, TranslationUnit
 
@@ -9,6 +9,7 @@ __all__ = [
     "THRESHOLD",
     "Recall",
     "SegmentMemory",
+    "SentenceMatches",
     "TranslationMemory",
     "TranslationUnit",
     "differences",

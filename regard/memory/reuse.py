@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import NamedTuple, Protocol
 
 from regard.errors import DataError
-from regard.memory.similarity import EXACT, plain_text
+from regard.memory.similarity import EXACT, THRESHOLD, plain_text
 from regard.results import MemoryMatch, Prediction, TextPrediction
 
 MATCHES = 3  # of a sentence that are reported
@@ -24,8 +24,11 @@ class Recall(NamedTuple):
 class SegmentMemory(Protocol):
     """A memory that texts are recalled from."""
 
-    def recall(self, text: str, sentences: Sequence[str], *, before: str = "") -> Recall:
-        """Return the matches of a text, whose sentences are known; `before`: the sentence before it."""
+    def recall(self, text: str, sentences: Sequence[str], *, before: str = "", threshold: int = THRESHOLD) -> Recall:
+        """Return the matches of a text, whose sentences are known, of at least `threshold` per cent.
+
+        `before`: the sentence before it.
+        """
 
 
 class Searching(Protocol):

@@ -184,9 +184,16 @@ class TranslationMemory:
         best = sorted(found, key=lambda match: (-match.percent, -match.segment))[:limit]
         return [one if one.exact else one._replace(differs=differences(text, one.source)) for one in best]
 
-    def recall(self, text: str, sentences: Sequence[str], *, before: str = "") -> Recall:
-        """Return the matches of a text as a whole, else of its sentences, at least 70 per cent."""
-        return recall(self.search, text, sentences, before, THRESHOLD)
+    def similar(self, text: str, *, threshold: int, limit: int) -> list[MemoryMatch]:
+        """Return the segments of other texts that are most like a text, best first, as `search` does."""
+        text = plain_text(text)
+        with self._faults():
+            found = [match for match in self._similar(text, threshold) if match.source != text]
+        return sorted(found, key=lambda match: (-match.percent, -match.segment))[:limit]
+
+    def recall(self, text: str, sentences: Sequence[str], *, before: str = "", threshold: int = THRESHOLD) -> Recall:
+        """Return the matches of a text as a whole, else of its sentences, of at least `threshold` per cent."""
+        return recall(self.search, text, sentences, before, threshold)
 
     def exact_search(self, texts: Iterable[str]) -> Searching:
         """Return a search for exact matches of these texts alone, which are read at once."""

@@ -7,6 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import cast
 
+from regard.augmentations import augmentations_of
 from regard.config import as_values
 from regard.decoding import SEARCHES
 from regard.errors import ConfigError, Fault
@@ -18,6 +19,7 @@ from regard.ops.memory import keep_memory
 from regard.predictor.engines import load_export
 from regard.predictor.predictor import Predictor, answers_and_losses
 from regard.predictor.reranking import Reranker
+from regard.predictor.source_context import SourceContext
 from regard.registry import Choice
 from regard.runs import Assembled, Run
 from regard.runs.assembly import adequacy_of, engine_of, features_of, shortlist_of, surroundings_of
@@ -104,7 +106,7 @@ def _predictor(assembled: Assembled) -> Predictor:
     ):
         raise ConfigError.of(faults)
     alone = first and not (settings.ensemble or settings.rerank)
-    return Predictor(
+    found = Predictor(
         model,
         task,
         engine,
@@ -118,6 +120,8 @@ def _predictor(assembled: Assembled) -> Predictor:
         fault_finder=fault_finder_of(run.path),
         languages=languages,
     )
+    found.setup.context = SourceContext(augmentations_of(run.experiment.data.source_augmentations))
+    return found
 
 
 def _with_others(model: Model, task: Task, settings: DecodingSettings, changes: Sequence[str]) -> Model:

@@ -123,6 +123,11 @@ class TextEncoder:
                 raise TooLongError("source", problem, line=line, hint=hint)
         return rows
 
+    def encode_fitting(self, examples: Sequence[ColumnTexts]) -> list[Ids | None]:
+        """Return the ids of each example; None for one that has more pieces than the model takes."""
+        rows = self.task.encode(examples)
+        return [row if longest_read(self.task.vocabularies, row) < self.max_source else None for row in rows]
+
     def encode_answered(self, predictions: Sequence[Prediction]) -> list[Ids]:
         """Return the ids of predictions with their answers. Raises as `encode` does."""
         self.encode(self.examples([prediction.source for prediction in predictions]))

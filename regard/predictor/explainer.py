@@ -16,6 +16,7 @@ from regard.explain.relevance.question import OnProgress, no_progress
 from regard.explain.tokens import words_of
 from regard.models import Model
 from regard.predictor.batches import TextEncoder
+from regard.predictor.context_column import SourceParts
 from regard.predictor.predictions import Predictions
 from regard.predictor.setup import Setup
 from regard.registry import Choice
@@ -93,9 +94,11 @@ class Explainer:
         if is_recording():
             raise RegardError("relevance: it cannot be computed inside `recording`")
         model, found = method.model(self._model), list[WordRelevance]()
-        for row in rows:
+        for one, row in zip(predictions, rows, strict=True):
             batch = self._task.batch([row]).to(model.device)
-            found.append(word_relevance(self._task, model, batch, method, choice.name, progress))
+            relevance = word_relevance(self._task, model, batch, method, choice.name, progress)
+            parts = self._source_parts(one)
+            found.append(relevance if parts is None else parts.of_relevance(relevance))
         return found
 
     def with_relevance(
@@ -167,7 +170,15 @@ class Explainer:
     def _attention(self, predictions: Sequence[Prediction]) -> list[Explanation]:
         rows = self._encoder.encode_answered(predictions)
         explain = partial(self._task.explain, self._model)
-        return self._encoder.in_batches(rows, explain, width=WIDTH_OF_MAPS, alone=True)
+        found = self._encoder.in_batches(rows, explain, width=WIDTH_OF_MAPS, alone=True)
+        parts = map(self._source_parts, predictions)
+        return [one if part is None else part.of_explanation(one) for one, part in zip(found, parts, strict=True)]
+
+    def _source_parts(self, prediction: Prediction) -> SourceParts | None:
+        """Return the parts of a source that was read with context; None for another one."""
+        augmented = prediction.augmented if isinstance(prediction, TextPrediction) else ""
+        column = self._task.vocabularies[self._task.first]
+        return SourceParts.of(column, augmented, prediction.source) if augmented else None
 
     def with_alignments(self, predictions: Sequence[Prediction]) -> Iterator[Prediction]:
         """Yield the predictions with word alignments, and without the maps that would fill the memory.
@@ -284,7 +295,7 @@ def _located(task: Task, found: Explanation, source: str) -> Explanation:
         return found
     columns = dict(found.columns)
     for name, value in task.texts.given(source).items():
-        if places := task.vocabularies[name].offsets(value):
+        if not found.column(name).offsets and (places := task.vocabularies[name].offsets(value)):
             offsets = [*(None if place is None else [*place] for place in places), None]  # the end has no place
             columns[name] = found.column(name)._replace(offsets=offsets)
     return replace(found, columns=columns)

@@ -35,7 +35,12 @@ class KeptTerms:
             return
         option = "--prefix" if self.glossary is None else "--glossary"
         predictor.task.texts.check_terms(option)
-        predictor.setup.abilities.check("terms", option)
+        method = predictor.setup.context.term_method(predictor.setup.settings.terms)
+        if self.prefix is not None or method != "annotations":
+            predictor.setup.abilities.check("terms", option)
+        if self.glossary is not None and method != "constraints":
+            required = ", and required in the output" * (method == "both")
+            self.warn(f"--glossary: terms are annotated in the source{required} (decoding.terms={method})")
         if self.glossary is not None and self.file is not None:
             self.glossary = type(self.glossary).read(self.file, predictor.setup.languages)
             predictor.encoder.term_phrases.check([self.glossary])

@@ -20,7 +20,7 @@ from regard.predictor.confidence import abstained
 from regard.predictor.kept_terms import KeptTerms, LineAnswer, Warn
 from regard.predictor.memory_answers import MemoryAnswers
 from regard.predictor.predictor import Predictor
-from regard.predictor.whole_texts import recalled_sentences
+from regard.predictor.whole_texts import of_matches, recalled_sentences
 from regard.results import Prediction
 from regard.tasks.example_texts import given_columns
 
@@ -210,10 +210,10 @@ def raw_lines(
     predictor: Predictor, texts: list[str], *, memory: SegmentMemory | None = None, **options: Any
 ) -> list[Prediction]:
     """Each line as one sentence with nothing kept; a warning says which numerals a translation lost."""
-    matches = recalled_sentences(memory, texts)
+    matches = recalled_sentences(memory, texts, predictor.setup.context.min_percent)
 
     def answers(left: list[int]) -> Sequence[Prediction]:
-        found = predictor.predict([texts[place] for place in left], **options)
+        found = predictor.predict([texts[place] for place in left], matches=of_matches(matches, left), **options)
         return compared(found) if {"source", "target"} <= predictor.task.columns.keys() else found
 
     return reused(texts, matches, answers)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 
-from regard.memory import Recall, SegmentMemory, TranslationMemory
+from regard.memory import THRESHOLD, Recall, SegmentMemory, TranslationMemory
 from regard.predictor.kept_terms import LineAnswer, Warn
 from regard.predictor.predictor import Predictor
 from regard.results import DocumentPrediction, Prediction, TextPrediction
@@ -21,7 +21,7 @@ class MemoryAnswers:
         """Open a memory; None: none. Raises DataError for a file that is missing or not a memory."""
         self._memory = None if file is None else TranslationMemory(file)
         self._warn, self._before = warn, ""
-        self._counts = Counter[str]()
+        self._counts, self._read = Counter[str](), ""
 
     @property
     def memory(self) -> SegmentMemory | None:
@@ -34,12 +34,13 @@ class MemoryAnswers:
             return
         predictor.task.texts.check_terms("--memory")
         self._memory.check_languages(predictor.setup.languages, "--memory")
+        self._read = ", read as context" * predictor.setup.context.reads_memory
 
-    def recall(self, text: str, sentences: Sequence[str], *, before: str = "") -> Recall:
+    def recall(self, text: str, sentences: Sequence[str], *, before: str = "", threshold: int = THRESHOLD) -> Recall:
         """Return the matches of a text, and count them."""
         if self._memory is None:
             return Recall(whole=False, matches=[[] for _ in sentences])
-        found = self._memory.recall(text, sentences, before=before or self._before)
+        found = self._memory.recall(text, sentences, before=before or self._before, threshold=threshold)
         self._before = next((one for one in reversed(sentences) if one.strip()), self._before)
         exact = sum(bool(one) and one[0].exact for one in found.matches)
         counted = {"sentences": len(found.matches), "exact": exact, "similar": sum(map(bool, found.matches)) - exact}
@@ -70,4 +71,6 @@ class MemoryAnswers:
         """Report how many sentences the memory answered."""
         if self._memory is not None:
             count, exact, similar = (self._counts[name] for name in ("sentences", "exact", "similar"))
-            self._warn(f"memory: {exact:,} of {count:,} sentences reused, {similar:,} with similar segments")
+            self._warn(
+                f"memory: {exact:,} of {count:,} sentences reused, {similar:,} with similar segments{self._read}"
+            )

@@ -19,14 +19,15 @@ from regard.models import Model
 from regard.ops.kernels.packing import caches_of
 from regard.predictor.batches import TextEncoder
 from regard.predictor.confidence import calibrated
+from regard.predictor.example_predictions import AskedExamples, predicted, predicted_with_terms
 from regard.predictor.explainer import Explainer
 from regard.predictor.predictions import Predictions
 from regard.predictor.reranking import Reranker
 from regard.predictor.setup import Setup
-from regard.predictor.terminology import RequiredTerms, of_places, with_terms
-from regard.predictor.whole_texts import known_pair, recalled_sentences, translated
+from regard.predictor.terminology import of_places
+from regard.predictor.whole_texts import known_pair, of_matches, recalled_sentences, translated
 from regard.registry import Choice
-from regard.results import Prediction, WordRelevance
+from regard.results import MemoryMatch, Prediction, WordRelevance
 from regard.runs import Run
 from regard.statistical.calibration import Calibrations
 from regard.tasks import Examples, Outcome, Task
@@ -162,6 +163,7 @@ class Predictor:
         safeguards: bool = True,
         glossary: Glossary | Sequence[Glossary] | None = None,
         prefixes: Sequence[str] | None = None,
+        matches: Sequence[Sequence[MemoryMatch]] | None = None,
         encoded: Sequence[Ids] | None = None,
     ) -> Predictions:
         """Return one prediction per text, in order; each text is read as one sentence.
@@ -178,9 +180,11 @@ class Predictor:
             search: In place of the run's search.
             safeguards: Copy texts in a script that training never saw, remove loops, report omitted words; a `warning`
                 says so.
-            glossary: Terminology constraints for a beam search, one for all texts or one for each; `terms` of a
+            glossary: Terms to keep by decoding.terms, one glossary for all texts or one for each; `terms` of a
                 prediction reports which were found and used.
             prefixes: The first words of each answer.
+            matches: Segments of a translation memory that are like each text, read as context by a model that was
+                trained with data.source_augmentations=fuzzy_matches; others ignore them.
             encoded: Ids of the texts, where they are known.
 
         Raises:
@@ -190,68 +194,14 @@ class Predictor:
         """
         examples = self.encoder.examples(_listed(texts, "predict([text])"))
         self.encoder.check(examples)
-        setup = self.setup
+        asked, setup = AskedExamples(examples, search, safeguards, matches, encoded), self.setup
         if glossary is None and prefixes is None:
-            found = self._predicted(examples, range(len(examples)), search, safeguards, setup.reranker, encoded)
+            found = predicted(self.encoder, setup, asked)
         else:
-            found = self._with_terms(examples, search, safeguards, glossary, prefixes, encoded)
+            found = predicted_with_terms(self.encoder, setup, asked, glossary, prefixes)
         found = calibrated(self.task, found, setup.calibration)
         found = checked(found, setup.adequacy if safeguards else None, self.explainer.with_alignments)
         return self.explainer.with_attention(found) if explain else Predictions(found)
-
-    def _with_terms(
-        self,
-        examples: Sequence[ColumnTexts],
-        search: Search | None,
-        safeguards: bool,
-        glossary: Glossary | Sequence[Glossary] | None,
-        prefixes: Sequence[str] | None,
-        encoded: Sequence[Ids] | None,
-    ) -> list[Prediction]:
-        """Return predictions with terms and prefixes, as `predict` does."""
-        for option, given in (("glossary", glossary), ("prefixes", prefixes)):
-            if given is not None:
-                self.task.texts.check_terms(option)
-                self.setup.abilities.check("terms", option)
-
-        def predicted(rows: Sequence[int], other: Search | None) -> list[Prediction]:
-            known = None if encoded is None else [encoded[row] for row in rows]
-            return self._predicted([examples[row] for row in rows], rows, other or search, safeguards, None, known)
-
-        wanted = RequiredTerms.of(glossary, prefixes, len(examples))
-        beam = (search or self.setup.search).as_beam()
-        return with_terms(predicted, beam, self.encoder.term_phrases, wanted, self.setup.settings.term_cost)
-
-    def _predicted(
-        self,
-        examples: Sequence[ColumnTexts],
-        lines: Sequence[int],
-        search: Search | None,
-        safeguards: bool,
-        reranker: Reranker | None = None,
-        encoded: Sequence[Ids] | None = None,
-    ) -> list[Prediction]:
-        """Return one prediction for each example; `lines` are their places among those that were given."""
-        texts, setup = self.task.texts, self.setup
-        answers = [*map(texts.unasked, examples)]
-        if safeguards:
-            answers = [answer or texts.unanswerable(one) for answer, one in zip(answers, examples, strict=True)]
-        asked = [row for row, answer in enumerate(answers) if answer is None]
-        if encoded is None:
-            rows = self.encoder.encode([examples[row] for row in asked], [lines[row] + 1 for row in asked])
-        else:
-            rows = [encoded[row] for row in asked]
-        wanted = (search or setup.search).n_best
-        if reranker is not None:
-            search = reranker.widened(search or setup.search, setup.engine.width)
-        engine = setup.engine if search is None else setup.for_search(search, setup.features)
-        predict = partial(self.task.predict, engine)
-        found = iter(self.encoder.in_batches(rows, predict, width=engine.width, lines=[lines[row] for row in asked]))
-        whole = [next(found) if answer is None else answer for answer in answers]
-        predictions = [*map(texts.as_given, whole, examples)]
-        if reranker is not None:
-            predictions = reranker.reranked(predictions, wanted)
-        return [*map(texts.safeguarded, predictions)] if safeguards else predictions
 
     def translate(
         self,
@@ -320,11 +270,14 @@ class Predictor:
         for note in document.notes:
             warnings.warn(note, stacklevel=2)
         lines = with_windows(document.texts, self.task.texts.window)
-        found = reused(
-            document.texts,
-            recalled_sentences(memory, document.originals),
-            lambda left: self.predict([lines[one] for one in left], search=search, glossary=of_places(glossary, left)),
-        )
+        matches = recalled_sentences(memory, document.originals, self.setup.context.min_percent)
+
+        def answers(left: list[int]) -> Sequence[Prediction]:
+            given = [lines[one] for one in left]
+            some = of_places(glossary, left)
+            return self.predict(given, search=search, glossary=some, matches=of_matches(matches, left))
+
+        found = reused(document.texts, matches, answers)
         if document.explain:
             found = list(self.explainer.with_alignments(found))
         found = document.checked(found)

@@ -1,7 +1,7 @@
 """All that answers depend on beside model and task."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from regard.decoding import Answering, Feature, Search
 from regard.decoding.features.nearest_segments import NearestSegmentsFeature
@@ -10,6 +10,7 @@ from regard.experiment import DecodingSettings
 from regard.explain.adequacy import Adequacy
 from regard.explain.translation_faults import FaultFinder
 from regard.predictor.reranking import Reranker
+from regard.predictor.source_context import SourceContext
 from regard.statistical.calibration import Calibrations
 
 ABILITIES: Mapping[str, str] = {  # that the native engine has, and another one may have
@@ -59,6 +60,7 @@ class Setup:
     fault_finder: FaultFinder | None = None  # of translation errors, in explained answers
     languages: tuple[str | None, str | None] = (None, None)  # codes of source and target
     abilities: Abilities = NATIVE  # of the engine
+    context: SourceContext = field(default_factory=lambda: SourceContext({}))  # that the model reads in sources
 
     @property
     def nearest_segments(self) -> NearestSegmentsFeature | None:

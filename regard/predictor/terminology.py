@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 from typing import Any, NamedTuple
 from weakref import WeakSet
@@ -133,13 +133,20 @@ def _check_prefixes(prefixes: Sequence[str], texts: int) -> None:
 
 
 def with_terms(
-    predicted: Predicted, beam: BeamSearch, phrases: TermPhrases, requested: RequiredTerms, most: float
+    predicted: Predicted,
+    beam: BeamSearch,
+    phrases: TermPhrases,
+    requested: RequiredTerms,
+    most: float,
+    method: str = "constraints",
 ) -> list[Prediction]:
     """A prediction for each text that begins with its prefix and has its terms, and what became of them.
 
-    What has all terms in any case stays as it is; what lacks one is searched for again. Terms may cost `most` nats a
-    word before a warning is printed.
+    What has all terms in any case stays as it is; what lacks one is searched for again, unless `method` is annotations:
+    then `predicted` reads them in the sources, and inflected terms count as used. Terms may cost `most` nats a word
+    before a warning is printed.
     """
+    inflected = method != "constraints"
     phrases.check(requested.glossaries)
 
     def again(of: Mapping[int, Requirement], n_best: int) -> dict[int, Prediction]:
@@ -152,12 +159,14 @@ def with_terms(
             raise DataError("prefixes", f"{one.size:,} pieces are more than {MOST_OF_ALL:,}", line=row + 1)
     free = again(begins, beam.n_best) if any(requested.prefixes) else dict(enumerate(predicted([*begins], None)))
     found = [glossary.found(free[row].source) for row, glossary in enumerate(requested.glossaries)]
-    lacking = [row for row, one in free.items() if _lacks(one, found[row])]
+    required_by_search = free if method != "annotations" else {}
+    lacking = [row for row, one in required_by_search.items() if _lacks(one, found[row], inflected)]
     required = {row: phrases.requirement(found[row], requested.prefixes[row], free[row].source) for row in lacking}
     required = {row: one for row, one in required.items() if one.size <= 2 * MOST_OF_ALL and one.cells <= MOST_CELLS}
     searched = again(required, _TRIED * beam.size)
     best = {row: _best(one, free[row], found[row], beam.n_best) for row, one in searched.items()}
-    return [_reported(best.get(row) or one, one, found[row], most) if found[row] else one for row, one in free.items()]
+    report = partial(_reported, most=most, method=method)
+    return [report(best.get(row) or one, one, found[row]) if found[row] else one for row, one in free.items()]
 
 
 def _best(prediction: Prediction, free: Prediction, found: Sequence[Occurrence], n_best: int) -> Prediction | None:
@@ -184,21 +193,24 @@ def _sentences(text: str) -> int:
     return sum(1 for _ in sentences(text))
 
 
-def _lacks(prediction: Prediction, found: Sequence[Occurrence]) -> bool:
-    """Return whether a translation lacks a term of its source."""
-    return any(one.target_place is None for one in uses(found, prediction.text))
+def _lacks(prediction: Prediction, found: Sequence[Occurrence], inflected: bool = False) -> bool:
+    """Return whether a translation lacks a term of its source; `inflected`: another form of it counts, too."""
+    return any(one.target_place is None for one in uses(found, prediction.text, inflected=inflected))
 
 
-def _reported(prediction: Any, free: Prediction, found: Sequence[Occurrence], most: float) -> Prediction:
+def _reported(
+    prediction: Any, free: Prediction, found: Sequence[Occurrence], *, most: float, method: str
+) -> Prediction:
     """A TextPrediction with what became of its terms, and a warning where some are missing or fit badly.
 
     `free` is the translation without them; they may cost `most` nats a word before a warning is printed.
     """
-    used, cost = uses(found, prediction.text), max(sum(free.log_probs) - sum(prediction.log_probs), 0.0)
+    used = uses(found, prediction.text, inflected=method != "constraints")
+    cost = max(sum(free.log_probs) - sum(prediction.log_probs), 0.0)
     if cost:
         cost /= max(len(word_spans(prediction.text)), 1)
     warnings = [*filter(None, [prediction.warning]), *missing_terms(used)]
     if cost > most:
         warnings.append(f"terms fit badly: the model finds this much less likely; without them: '{free.text}'")
-    report = TermReport(used, cost, free.text if free.text != prediction.text else "")
+    report = TermReport(used, cost, free.text if free.text != prediction.text else "", method)
     return replace(prediction, warning="; ".join(warnings), terms=report)

@@ -12,7 +12,7 @@ from regard.decoding import Search
 from regard.documents.document import Document, nth
 from regard.documents.glossary import Glossary
 from regard.errors import DataError
-from regard.memory import Recall, SegmentMemory, reused
+from regard.memory import Recall, SegmentMemory, SentenceMatches, reused
 from regard.predictor.predictions import Predictions
 from regard.predictor.terminology import of_places, prefixes_of_sentences
 from regard.results import DocumentPrediction, MemoryMatch, Prediction
@@ -39,7 +39,7 @@ def translated(
         raise DataError("memory", "does not go with prefixes: it answers whole sentences", hint="leave one out")
     task, languages = predictor.task.texts, predictor.setup.languages
     documents = [task.document(text, languages[0]) for text in texts]
-    recalls = _recalled(memory, texts, documents)
+    recalls = _recalled(memory, texts, documents, predictor.setup.context.min_percent)
     documents = [None if one.whole else document for one, document in zip(recalls, documents, strict=True)]
     sides = [[text] if one is None else one.texts for text, one in zip(texts, documents, strict=True)]
     asked = [with_windows(some, task.window) if one else some for one, some in zip(documents, sides, strict=True)]
@@ -48,7 +48,10 @@ def translated(
 
     def answers(left: list[int]) -> list[Prediction]:
         given = [lines[place] for place in left]
-        return predictor.predict(given, search=search, glossary=of_places(glossary, left), prefixes=begins)
+        some = of_places(glossary, left)
+        return predictor.predict(
+            given, search=search, glossary=some, prefixes=begins, matches=of_matches(matches, left)
+        )
 
     matches = [found for one in recalls for found in one.matches]
     with naming_documents(asked):
@@ -57,20 +60,29 @@ def translated(
     return Predictions(composed(texts, documents, parts, predictor.explainer.with_alignments, known_pair(languages)))
 
 
-def _recalled(memory: SegmentMemory | None, texts: Sequence[str], documents: Sequence[Document | None]) -> list[Recall]:
+def _recalled(
+    memory: SegmentMemory | None, texts: Sequence[str], documents: Sequence[Document | None], threshold: int
+) -> list[Recall]:
     """Return the matches of each text; the sentence before a text is the last one of the text before it."""
     recalls, before = list[Recall](), ""
     for text, document in zip(texts, documents, strict=True):
         sentences = [text] if document is None else document.originals
         found = Recall(whole=False, matches=[[] for _ in sentences])
-        recalls.append(found if memory is None else memory.recall(text, sentences, before=before))
+        recalls.append(found if memory is None else memory.recall(text, sentences, before=before, threshold=threshold))
         before = next((one for one in reversed(sentences) if one.strip()), before)
     return recalls
 
 
-def recalled_sentences(memory: SegmentMemory | None, sentences: Sequence[str]) -> list[list[MemoryMatch]]:
+def recalled_sentences(
+    memory: SegmentMemory | None, sentences: Sequence[str], threshold: int
+) -> list[list[MemoryMatch]]:
     """Return the matches of the sentences of a document."""
-    return [[] for _ in sentences] if memory is None else memory.recall("", sentences).matches
+    return [[] for _ in sentences] if memory is None else memory.recall("", sentences, threshold=threshold).matches
+
+
+def of_matches(matches: SentenceMatches, places: Sequence[int]) -> SentenceMatches:
+    """Return the matches of some sentences."""
+    return [matches[place] for place in places]
 
 
 @contextmanager

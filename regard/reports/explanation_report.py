@@ -2,17 +2,22 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from rich.console import Console
 
 from regard.answers import show
 from regard.answers.terminal import beside_lines
 from regard.config import parse_changes
+from regard.documents.glossary import Glossary
 from regard.errors import ConfigError
 from regard.experiment import OPEN
 from regard.explain import page, png_of, svg_of, to_json
 from regard.explain.relevance import method_of
+from regard.memory import TranslationMemory
 from regard.predictor import Predictor
+from regard.predictor.predictions import Predictions
+from regard.predictor.whole_texts import recalled_sentences
 from regard.registry import Choice
 from regard.reports.report import Report
 from regard.reports.taught_words import taught_words
@@ -29,16 +34,19 @@ def explained_report(
     steps: bool = False,
     beside: Predictor | None = None,
     taught: str | None = None,
+    glossary: Path | None = None,
+    memory: Path | None = None,
     say: Say = lambda line: None,
 ) -> Report:
     """Report answers with their attention, or with relevance by methods, of which the first is plotted.
 
     `layer`: explain its states in place of answers; `steps`: add the steps of the search; `taught`: add the training
-    pairs of a word of the translations, or of all words ("*").
+    pairs of a word of the translations, or of all words ("*"); `glossary`: terms to keep; `memory`: a translation
+    memory whose similar segments a model reads as context, if it was trained so.
     Its figures are the page (.html) and the plot of the first answer (.svg, .png). Raises ConfigError without a
     search, and for a run `beside` of another task.
     """
-    predictions: Sequence[Prediction] = predictor.predict(texts, explain=not methods)
+    predictions: Sequence[Prediction] = _predicted(predictor, texts, glossary, memory, explain=not methods)
     explainer = predictor.explainer
     if layer is not None:
         predictions = explainer.with_state_relevance(predictions, methods[0], layer)
@@ -65,6 +73,25 @@ def explained_report(
         return _picture(predictions[0], ending)
 
     return Report([], values, shown, figure)
+
+
+def _predicted(
+    predictor: Predictor, texts: Sequence[str], glossary: Path | None, memory: Path | None, *, explain: bool
+) -> Predictions:
+    """Return predictions, with a glossary and similar segments of a memory. Raises ConfigError where none is read."""
+    terms, matches = None, None
+    if glossary is not None:
+        terms = Glossary.read(glossary, predictor.setup.languages)
+    if memory is not None:
+        context = predictor.setup.context
+        if not context.reads_memory:
+            problem = "is for a model trained with data.source_augmentations=fuzzy_matches"
+            hint = "for another one: decoding.features='[{name: nearest_segments, memory: FILE}]'"
+            raise ConfigError("--memory", problem, hint)
+        opened = TranslationMemory(memory)
+        opened.check_languages(predictor.setup.languages, "--memory")
+        matches = recalled_sentences(opened, texts, context.min_percent)
+    return predictor.predict(texts, explain=explain, glossary=terms, matches=matches)
 
 
 def _shown(predictions: Sequence[Prediction], name: str, others: Mapping[str, Sequence[Prediction]]) -> str:

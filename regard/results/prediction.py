@@ -112,6 +112,7 @@ class TextPrediction(Prediction):
 
     ids: list[int] | None = field(default=None, kw_only=True)  # of the pieces written; None: those that spell `text`
     document: str = field(default="", kw_only=True)  # sentences that the source was read with, tabs between; "": none
+    augmented: str = field(default="", kw_only=True)  # the source as it was read, with its context; "": the source
     terms: TermReport | None = field(default=None, kw_only=True)  # of a glossary; None: none stands in the source
     uncovered: list[Place] | None = field(default=None, kw_only=True)  # in the source; None: nothing was checked
     shares: Mapping[str, float] = field(default_factory=dict, kw_only=True)  # of the score: model, features; {}: none
@@ -147,6 +148,7 @@ class TextPrediction(Prediction):
         """Terms of a glossary, shares of the score, untranslated words, document, search, translation memory."""
         fields = {**super().details(), **({"shares": dict(self.shares)} if self.shares else {})}
         fields |= {} if self.document in ("", self.source) else {"document": self.document}
+        fields |= {"augmented": self.augmented} if self.augmented else {}
         fields |= {} if self.lexicon is None else self.lexicon.details()
         fields |= {} if self.search is None else {"search": self.search.details()}
         fields |= {"memory": [one._asdict() for one in self.memory]} if self.memory else {}

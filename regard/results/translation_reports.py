@@ -22,11 +22,13 @@ class TermReport(NamedTuple):
     uses: list[TermUse]
     cost: float = 0.0  # nats a word by which the translation is less likely than the one without them
     without: str = ""  # that translation, where it is another one
+    method: str = "constraints"  # by which terms were kept: constraints, annotations or both
 
     def details(self) -> dict[str, Any]:
         """Return the fields of JSON."""
         uses = [{**one._asdict(), "used": one.target_place is not None} for one in self.uses]
-        return {"terms": uses, "term_cost": self.cost, **({"without_terms": self.without} if self.without else {})}
+        fields = {"terms": uses, "term_method": self.method, "term_cost": self.cost}
+        return {**fields, **({"without_terms": self.without} if self.without else {})}
 
 
 class SearchNode(NamedTuple):

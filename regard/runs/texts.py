@@ -2,12 +2,14 @@
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, cast
 
+from regard.augmentations import AUGMENTATIONS, AugmentedPairs
 from regard.data import READERS, CheckedReader, Corpus, Reader
 from regard.data.columns import COLUMNS, Columns, learn_columns, learnt_things, own_name, save_columns
 from regard.data.columns.labels import LabelsColumn
@@ -15,18 +17,19 @@ from regard.data.examples import ColumnTexts, Example
 from regard.data.report import LISTED
 from regard.data.streams import MixedStream, PlannedStream
 from regard.data.transforms import transformed
-from regard.errors import ConfigError, DataError
+from regard.errors import ConfigError, DataError, PartError
 from regard.experiment import Experiment
-from regard.experiment.data import CORPORA, OLD, RECOMBINED, named_files, pair_of
+from regard.experiment.data import CORPORA, OLD, OLD_STREAM, RECOMBINED, named_files, pair_of
 from regard.registry import Choice
 from regard.runs.folder import RunFolder
 from regard.statistical.recombination import RecombinedPairs
 from regard.tasks import Examples, Task
 from regard.tasks.examples import as_rows, count_of
+from regard.text import Tokenizer
+from regard.text.source_marks import MARKS, check_marks
 
 Say = Callable[[str], None]
 
-_OLD = OLD.rstrip(".")  # the stream of data.old
 _OF_TWO_SIDES = ("translation", "phrases")  # tasks that learn the target of a source
 _OLD_DEV = 500  # examples of old text that each validation answers
 _COMPARED = 20_000  # first pairs whose sides are compared
@@ -235,7 +238,7 @@ def learn_run_columns(
         raise ConfigError("init.vocabularies", problem, f"name {last}, too, or leave it out")
     if learnt:
         say(f"learning {', '.join(learnt_things(learnt.values(), choice.name))} from {', '.join(files)}")
-    columns = learnt_columns(experiment, corpora, readers[0].place, known)
+    columns = learnt_columns(_with_marks(experiment), corpora, readers[0].place, known)
     for name in learnt:
         column = columns[name]
         if rare := column.rare():
@@ -243,6 +246,16 @@ def learn_run_columns(
             say(f"{name}: only one example of {shown}, which cannot be in both training and dev set")
     save_columns(columns, learnt, folder.text, shared=experiment.text.shared)
     return columns
+
+
+def _with_marks(experiment: Experiment) -> Experiment:
+    """Return settings whose tokenizer learns a piece for each mark of data.source_augmentations."""
+    if not experiment.data.source_augmentations:
+        return experiment
+    name, settings = experiment.text.tokenizer
+    reserved = dict.fromkeys([*settings.get("reserved", ()), *MARKS])
+    tokenizer = Choice(name, {**settings, "reserved": tuple(reserved)})
+    return replace(experiment, text=replace(experiment.text, tokenizer=tokenizer))
 
 
 class _LanguageCorpus:
@@ -281,9 +294,9 @@ def training_batches(
     cache, seed = experiment.data.cache or folder.data, experiment.training.seed
     streams, sizes = dict[str, PlannedStream](), dict[str, float]()
     task.filter.check_transforms(experiment.data.transforms)
-    readers = _with_recombined(experiment, training_readers(experiment), say)
+    readers = _with_augmented(experiment, _with_recombined(experiment, training_readers(experiment), say), task)
     mixed, _ = old_readers(experiment)
-    readers |= {} if mixed is None else {_OLD: mixed}
+    readers |= {} if mixed is None else {OLD_STREAM: mixed}
     for name, reader in readers.items():
         kind = task.along(routes.get(name, task.route))
         rules = kind.filter
@@ -302,11 +315,9 @@ def training_batches(
         streams[name] = kind.stream(corpus, *limits, seed=seed)
         sizes[name] = sum(int(corpus.lengths(column).sum()) for column in kind.vocabularies)
     weights = dict(experiment.data.weights or sizes)
-    recombined, old = experiment.data.recombination, experiment.data.old
-    for name, fraction in ((RECOMBINED, recombined and recombined.fraction), (_OLD, old and old.fraction)):
-        if name in streams and fraction:
-            others = sum(weight for other, weight in weights.items() if other != name)
-            weights[name] = others * fraction / (1 - fraction)
+    fractions = {name: one for name, one in experiment.data.fractions().items() if name in streams}
+    rest = sum(weight for name, weight in weights.items() if name not in fractions) / (1 - sum(fractions.values()))
+    weights |= {name: fraction * rest for name, fraction in fractions.items()}
     stream = streams["train"] if len(streams) == 1 else MixedStream(streams, weights, routes=routes, seed=seed)
     return transformed(stream, experiment.data.transforms, seed)
 
@@ -320,6 +331,18 @@ def _with_recombined(experiment: Experiment, readers: Mapping[str, Reader], say:
         return {**readers, RECOMBINED: made}
     say("data.recombination: no two aligned phrases have the same context; no pairs are added")
     return dict(readers)
+
+
+def _with_augmented(experiment: Experiment, readers: dict[str, Reader], task: Task) -> dict[str, Reader]:
+    """Return readers with those of data.source_augmentations. Raises ConfigError for a vocabulary without marks."""
+    seed, choices = experiment.training.seed, experiment.data.source_augmentations
+    if choices:
+        try:
+            check_marks(cast(Tokenizer, task.vocabularies[task.first].tokenizer))
+        except PartError as error:
+            raise error.inside("data.source_augmentations") from error
+    plain = readers["train"]
+    return readers | {one.name: AugmentedPairs(plain, one, AUGMENTATIONS.build(one), seed) for one in choices}
 
 
 def part_reader(experiment: Experiment, part: str) -> Reader | None:

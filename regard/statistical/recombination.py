@@ -14,11 +14,7 @@ from regard.arrays import Longs
 from regard.data.examples import Example
 from regard.data.ragged import Ragged
 from regard.data.readers.reader import Reader
-from regard.statistical.aligner import fit_both
-from regard.statistical.bitext import Bitext
-from regard.statistical.hmm import Hmm
-from regard.statistical.phrase_extraction import Linked, Occurrences, extract_phrases
-from regard.statistical.symmetrisation import grow_diag_final_and
+from regard.statistical.tight_phrases import TightPhrases
 from regard.text.words import cut_words
 
 _LONGEST = 4  # words of a phrase
@@ -92,12 +88,9 @@ class _Exchangeable(NamedTuple):
 
     @classmethod
     def of(cls, words: Sequence[tuple[Sequence[str], Sequence[str]]]) -> "_Exchangeable":
-        """Align words without regard to case, and keep the phrases whose neighbours occur more than once."""
-        bitext = Bitext.of((_folded(source), _folded(target)) for source, target in words)
-        links = fit_both(bitext, Hmm()).links(bitext, grow_diag_final_and)
-        linked = Linked.of(bitext, links)
-        found = _tight(extract_phrases(bitext, linked, _LONGEST), linked, bitext)
-        rows = np.searchsorted(bitext.sources.offsets, found.sources, side="right") - 1
+        """Keep the aligned phrases whose neighbours occur more than once."""
+        tight = TightPhrases.of(words, _LONGEST)
+        bitext, found, rows = tight
         contexts = [
             *_neighbours(bitext.sources, rows, found.sources, found.source_lengths),
             *_neighbours(bitext.targets, rows, found.targets, found.target_lengths),
@@ -105,18 +98,9 @@ class _Exchangeable(NamedTuple):
         _, groups, counts = np.unique(np.stack(contexts, 1), axis=0, return_inverse=True, return_counts=True)
         groups = groups.reshape(-1)
         kept = np.flatnonzero(counts[groups] > 1)
-        spans = np.stack(
-            [
-                found.sources - bitext.sources.offsets[rows],
-                found.source_lengths,
-                found.targets - bitext.targets.offsets[rows],
-                found.target_lengths,
-            ],
-            1,
-        )[kept]
         contents = _contents(bitext.sources.data, found.sources[kept], found.source_lengths[kept])
         rows, groups = rows[kept], groups[kept]
-        return cls(spans, rows, contents, groups, _places(rows, len(words)), _places(groups, len(counts)))
+        return cls(tight.spans()[kept], rows, contents, groups, _places(rows, len(words)), _places(groups, len(counts)))
 
     def exchanges(self, place: int, draws: np.random.Generator) -> list[_Exchanged]:
         """Sample phrase pairs of a sentence pair that do not touch, and for each another one to stand there."""
@@ -135,28 +119,6 @@ class _Exchangeable(NamedTuple):
     def _slices(self, phrase: int) -> _Slices:
         source, source_length, target, target_length = self.spans[phrase].tolist()
         return slice(source, source + source_length), slice(target, target + target_length)
-
-
-def _folded(words: Sequence[str]) -> list[str]:
-    """Return words without their space, in lower case."""
-    return [word.strip().casefold() for word in words]
-
-
-def _tight(found: Occurrences, linked: Linked, bitext: Bitext) -> Occurrences:
-    """Keep phrase pairs whose first and last words have links on both sides, and that have a letter or a digit."""
-    kept = np.ones(len(found.sources), bool)
-    sides = (
-        (bitext.sources, linked.sources, found.sources, found.source_lengths),
-        (bitext.targets, linked.targets, found.targets, found.target_lengths),
-    )
-    for sentences, links, starts, lengths in sides:
-        with_link = np.zeros(len(sentences.data), bool)
-        with_link[links] = True
-        kept &= with_link[starts] & with_link[starts + lengths - 1]
-    spelt = np.array([any(map(str.isalnum, word)) for word in bitext.source_words])[bitext.sources.data]
-    before = np.concatenate([[0], np.cumsum(spelt)])
-    kept &= before[found.sources + found.source_lengths] > before[found.sources]
-    return Occurrences(*(side[kept] for side in found))
 
 
 def _neighbours(sentences: Ragged, rows: Longs, starts: Longs, lengths: Longs) -> tuple[Longs, Longs]:

@@ -18,7 +18,7 @@ from regard.models.model import WrittenColumn
 from regard.pieces import END
 from regard.records import PAD, Batch
 from regard.results import AttentionMap, Explanation, Prediction, TextPrediction, TokenRole, Tokens, WordRelevance
-from regard.tasks.example_texts import ExampleTexts
+from regard.tasks.example_texts import ExampleTexts, Ids
 from regard.tasks.relevance_view import RelevanceView
 from regard.tasks.spec import TaskSpec, Wording
 from regard.tasks.task import Task
@@ -42,6 +42,11 @@ class TranslationTexts(ExampleTexts):
 
     def unasked(self, example: ColumnTexts) -> Prediction | None:
         return None if example["source"].strip() else TextPrediction(example["source"], "", 0.0)
+
+    def answered(self, prediction: Prediction) -> Ids:
+        """Return the ids of a translation, with the context that its source was read with."""
+        read = cast(TextPrediction, prediction).augmented or prediction.source
+        return super().answered(replace(prediction, source=read))
 
     def unanswerable(self, example: ColumnTexts) -> Prediction | None:
         """Copy a text in a script that training never saw."""
@@ -68,18 +73,23 @@ class TranslationTexts(ExampleTexts):
 
 
 class TranslationRelevance(RelevanceView):
-    """The relevance of both sides for the words of a translation."""
+    """The relevance of both sides, and of context in the source, for the words of a translation."""
 
     def explanation(self, found: WordRelevance) -> Explanation:
         """Return the relevance of the source as links and weights, and both sides as maps."""
         weights = found.scaled("source")
         maps = [
-            AttentionMap(found.by, kind, 0, [found.scaled(name)], "target", name)
-            for kind, name in (("cross", "source"), ("decoder", "target"))
+            AttentionMap(found.by, "decoder" if name == "target" else "cross", 0, [found.scaled(name)], "target", name)
+            for name in found.tokens
         ]
         links = align([line[:-1] for line in weights[:-1]])
         tokens = found.tokens["source"], found.items
-        return Explanation.of_text(*tokens, links, weights, maps, by=found.by, sides=found.sides())
+        shown = Explanation.of_text(*tokens, links, weights, maps, by=found.by, sides=found.sides())
+        others = {
+            name: Tokens(one, TokenRole.DERIVED) for name, one in found.tokens.items() if name not in shown.columns
+        }
+        source = {"source": shown.columns["source"]}
+        return replace(shown, columns={**source, **others, **shown.columns}) if others else shown
 
 
 class TranslationTask(Task):

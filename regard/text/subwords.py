@@ -45,7 +45,7 @@ _TO_UNESCAPE = re.compile("|".join(_UNESCAPED))
 _TOO_LARGE = re.compile(r"<= (\d+)")
 _TOO_SMALL = re.compile(r"(\d+) vs (\d+)")
 
-_WORD = re.compile("\u2581*[^\u2581]+|\u2581+", re.DOTALL)
+_WORD = "\u2581*[^\u2581]+|\u2581+"
 _WORD_PART = 200  # characters cut together; a longer "word" is taken in such parts
 _LONGEST_PIECE = 16  # characters, sentencepiece's own limit
 
@@ -318,12 +318,13 @@ class Sampler(ABC):
     ) -> None:
         """`reserved` are words that are never cut, with their ids."""
         self.ids, self.scores, self.bytes, self.strength, self.reserved = ids, scores, bytes_, strength, reserved
+        self._word = re.compile("|".join([*map(re.escape, reserved), _WORD]), re.DOTALL)
 
     def cut(self, text: str, seed: int) -> list[int]:
         """Text with spaces as U+2581 → ids."""
         rng = random.Random(seed)
         found = []
-        for word in _WORD.findall(text):
+        for word in self._word.findall(text):
             if word in self.reserved:
                 found.append(self.reserved[word])
                 continue

@@ -27,6 +27,7 @@ from regard.ops.kernels.search import NearestStates
 from regard.records import PAD, Batch, Step
 from regard.results import MemoryMatch, SegmentEvidence
 from regard.text.clean import clean
+from regard.text.source_marks import given_text
 
 _NAME = "nearest_segments"
 _TIE = 1e-4  # distances that differ by rounding are equal: batch mates do not choose the nearest
@@ -193,7 +194,7 @@ class SegmentStore:
         """Return the datastore of each sentence of a batch."""
         device = batch.lines.device
         rows = [ids[known].tolist()[:-1] for ids, known in zip(*batch.sequences("source"), strict=True)]
-        matches = [self._matches(self.source.decode(row), threshold, limit) for row in rows]
+        matches = [self._matches(given_text(self.source.decode(row)), threshold, limit) for row in rows]
         forced = self._forced({(one.source, one.target) for some in matches for one in some}, batch)
         kept = tuple(tuple(one for one in some if (one.source, one.target) in forced) for some in matches)
         found = [[forced[one.source, one.target] for one in some] for some in kept]

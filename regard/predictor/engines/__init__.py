@@ -6,6 +6,7 @@ from pathlib import Path
 
 import torch
 
+from regard.augmentations import augmentations_of
 from regard.decoding import SEARCHES
 from regard.errors import CheckpointError, ConfigError
 from regard.experiment import DecodingSettings
@@ -14,6 +15,7 @@ from regard.predictor.engines.export_engine import EXPORT_FOLDER, Export, Export
 from regard.predictor.engines.graphs import OnnxEngine
 from regard.predictor.predictor import Predictor
 from regard.predictor.setup import Abilities
+from regard.predictor.source_context import SourceContext
 from regard.registry import Choice, Registry
 from regard.runs import Run
 from regard.runs.run import task_of
@@ -68,6 +70,7 @@ def load_export(folder: Path, engine: str, changes: Sequence[str] = (), *, threa
     )
     found.setup.for_search = lambda search, _: opened.engine(search)  # no engine has features
     found.setup.abilities = abilities
+    found.setup.context = SourceContext(augmentations_of(run.experiment.data.source_augmentations))
     return found
 
 

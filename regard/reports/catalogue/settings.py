@@ -13,7 +13,7 @@ SETTINGS_PAGE, SETTINGS_FOLDER = "docs/settings.md", "docs/settings"  # from the
 _SOCKET = "model.attention"
 _OTHERS = "methods"  # the page of kinds that no page below names
 PAGES: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {  # title, groups of a config, kinds of parts
-    "data": ("Data", ("data", "data.recombination", "data.old"), ("reader", "transform")),
+    "data": ("Data", ("data", "data.recombination", "data.old"), ("reader", "augmentation", "transform")),
     "text": ("Text", ("text",), ("tokenizer",)),
     "model": (
         "Model",

@@ -1,0 +1,29 @@
+"""Source augmentations: context in a source text, in training as at prediction. One file a row."""
+
+from collections.abc import Sequence
+
+from regard.augmentations.augmentation import AugmentedPairs, SourceAugmentation, SourceHints, TermHint
+from regard.augmentations.fuzzy_matches import FuzzyMatches
+from regard.augmentations.terms import Terms
+from regard.registry import Choice, Registry
+
+AUGMENTATIONS: Registry[SourceAugmentation] = Registry(
+    "data.source_augmentations", {"fuzzy_matches": FuzzyMatches, "terms": Terms}
+)
+
+
+def augmentations_of(choices: Sequence[Choice]) -> dict[str, SourceAugmentation]:
+    """Return the chosen augmentations by name."""
+    return {one.name: AUGMENTATIONS.build(one) for one in choices}
+
+
+__all__ = [
+    "AUGMENTATIONS",
+    "AugmentedPairs",
+    "FuzzyMatches",
+    "SourceAugmentation",
+    "SourceHints",
+    "TermHint",
+    "Terms",
+    "augmentations_of",
+]

@@ -1,0 +1,96 @@
+"""The contract of source augmentations, and the reader of training pairs with augmented sources."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Annotated, ClassVar, NamedTuple
+
+from annotated_types import Gt, Lt
+
+from regard.config import Doc
+from regard.data.examples import Example
+from regard.data.readers.reader import Reader
+from regard.errors import DataError
+from regard.registry import Choice
+from regard.results import MemoryMatch
+from regard.text.clean import clean
+from regard.text.source_marks import without_marks
+
+Pair = tuple[str, str]  # source and target
+BatchFraction = Annotated[
+    float, Gt(0), Lt(1), Doc("Fraction of the training batches made of augmented pairs; the others stay plain.")
+]
+
+
+class TermHint(NamedTuple):
+    """A term of a source, at the characters `start` to `end` (exclusive), and its translation."""
+
+    start: int
+    end: int
+    target: str
+
+
+class SourceHints(NamedTuple):
+    """Knowledge about one source that its text lacks."""
+
+    matches: Sequence[MemoryMatch] = ()  # segments of a translation memory, the most similar first
+    terms: Sequence[TermHint] = ()  # of a glossary, from the left, apart from each other
+
+
+class SourceAugmentation(ABC):
+    """Writes hints into a source between marks. A row of AUGMENTATIONS."""
+
+    fraction: float  # of the training batches
+    min_percent: int | None = None  # minimum similarity of the segments that it reads; None: it reads none
+    reads_terms: ClassVar[bool] = False
+
+    @abstractmethod
+    def augmented(self, source: str, hints: SourceHints) -> str:
+        """Return a source with its hints; the same text where there are none that this row reads."""
+
+    @abstractmethod
+    def hints(self, pairs: Sequence[Pair], seed: int) -> Iterator[tuple[int, SourceHints]]:
+        """Yield the hints of training pairs that have some, each after the place of its pair.
+
+        Hints of a pair may come from other pairs and from word alignments, never from its own source and target alone.
+        """
+
+
+class AugmentedPairs(Reader):
+    """The pairs of a reader that have hints, with augmented sources. An example has the line of its pair."""
+
+    def __init__(self, reader: Reader, choice: Choice, augmentation: SourceAugmentation, seed: int) -> None:
+        self.columns, self.files = reader.columns, reader.files
+        self._reader, self._choice, self._augmentation, self._seed = reader, choice, augmentation, seed
+
+    @property
+    def place(self) -> str:
+        return f"data.source_augmentations.{self._choice.name}"
+
+    @property
+    def names(self) -> list[str]:
+        return [f"{self._choice.name} for {self._reader.names[0]}"]
+
+    def key(self) -> str:
+        settings = sorted(self._choice.settings.items())
+        return f"augmented {self._choice.name} {settings} {self._seed} of {self._reader.key()}"
+
+    def __iter__(self) -> Iterator[Example]:
+        """Yield the examples. Raises DataError where there are none."""
+        if not self._made:
+            problem = f"no pair of {self._reader.names[0]} has a hint, so nothing can be learnt from it"
+            raise DataError(self.place, problem, hint="leave it out, or change its settings")
+        return iter(self._made)
+
+    @cached_property
+    def _made(self) -> list[Example]:
+        source, target = self.columns
+        examples = list(self._reader)
+        pairs = [(without_marks(clean(one.texts[source])), clean(one.texts[target])) for one in examples]
+        return [
+            Example(
+                examples[place].line,
+                {source: self._augmentation.augmented(pairs[place][0], hints), target: pairs[place][1]},
+            )
+            for place, hints in self._augmentation.hints(pairs, self._seed)
+        ]

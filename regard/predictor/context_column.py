@@ -1,0 +1,91 @@
+"""Explanations of augmented sources: the context is a column of its own beside the words of the user."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple, TypeVar
+
+from regard.data.columns import Column
+from regard.explain.alignment import align
+from regard.results import AttentionMap, Explanation, TokenRole, Tokens, WordRelevance
+from regard.text.source_marks import given_stretches
+
+CONTEXT, _SOURCE = "context", "source"
+_T = TypeVar("_T")
+
+
+class SourceParts(NamedTuple):
+    """Places of the pieces of an augmented source; the end symbol belongs to the given text."""
+
+    given: list[int]
+    context: list[int]
+    offsets: list[list[int] | None]  # [first, behind] of each given piece in the given text
+
+    @classmethod
+    def of(cls, column: Column, augmented: str, source: str) -> "SourceParts":
+        """Return the parts of a source as `column` cuts it; `source` is the given text."""
+        given, context, offsets, place = list[int](), list[int](), list[list[int] | None](), 0
+        stretches = [*given_stretches(augmented)]
+        moved = list[int]()  # of each stretch: from the augmented to the given text
+        for start, end in stretches:
+            text = augmented[start:end].strip()
+            place = max(source.find(text, place), place)
+            moved.append(place - augmented.index(text, start))
+            place += len(text)
+        pieces = column.offsets(augmented)
+        for number, found in enumerate(pieces):
+            inside = [row for row, (start, end) in enumerate(stretches) if found and start <= found[0] < end]
+            if not inside:
+                context.append(number)
+                continue
+            given.append(number)
+            assert found is not None  # pieces without a character are inside of nothing
+            offsets.append([one + moved[inside[0]] for one in found])
+        return cls([*given, len(pieces)], context, [*offsets, None])
+
+    def of_explanation(self, found: Explanation) -> Explanation:
+        """Return the attention of a translation with the context in a column of its own."""
+        link, tokens = found.link, found.column(_SOURCE)
+        weights = [_at(row, self.given) for row in link.weights]
+        pairs = align([row[:-1] for row in weights[:-1]])
+        given = Tokens(_at(tokens.texts, self.given), tokens.role, self.offsets)
+        columns = {_SOURCE: given, CONTEXT: Tokens(_at(tokens.texts, self.context), TokenRole.DERIVED)}
+        return replace(
+            found,
+            columns={**columns, **{name: one for name, one in found.columns.items() if name != _SOURCE}},
+            links=[link._replace(pairs=pairs, weights=weights), *found.links[1:]],
+            maps=[part for one in found.maps for part in self._maps(one)],
+        )
+
+    def of_relevance(self, found: WordRelevance) -> WordRelevance:
+        """Return the relevance of a translation with the context in a column of its own."""
+        parts = ((_SOURCE, self.given), (CONTEXT, self.context))
+        tokens = {name: _at(found.tokens[_SOURCE], places) for name, places in parts}
+        values = {name: [_at(row, places) for row in found.values[_SOURCE]] for name, places in parts}
+        return replace(found, tokens={**found.tokens, **tokens}, values={**found.values, **values})
+
+    def _maps(self, one: AttentionMap) -> list[AttentionMap]:
+        """Return a map for each part that queries, and each that is queried."""
+        parts = {_SOURCE: self.given, CONTEXT: self.context}
+        queries, keys = ([*parts] if side == _SOURCE else [side] for side in (one.queries, one.keys))
+        return [
+            replace(
+                one,
+                queries=query,
+                keys=key,
+                weights=[_block(head, parts.get(query), parts.get(key)) for head in one.weights],
+            )
+            for query in queries
+            for key in keys
+        ]
+
+
+def _at(values: Sequence[_T], places: Sequence[int]) -> list[_T]:
+    return [values[place] for place in places]
+
+
+def _block(
+    rows: Sequence[Sequence[float]], queries: Sequence[int] | None, keys: Sequence[int] | None
+) -> list[list[float]]:
+    """Return some rows and columns of a map; None: all."""
+    chosen = rows if queries is None else _at(rows, queries)
+    return [[*row] if keys is None else _at(row, keys) for row in chosen]

@@ -1,0 +1,124 @@
+"""Predictions of examples: with context in their sources, terms of a glossary, and prefixes."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import NamedTuple
+
+from regard.augmentations import SourceHints
+from regard.data.examples import ColumnTexts
+from regard.decoding import Search
+from regard.documents.glossary import Glossary
+from regard.memory import SentenceMatches
+from regard.predictor.batches import TextEncoder
+from regard.predictor.setup import Setup
+from regard.predictor.terminology import RequiredTerms, with_terms
+from regard.results import Prediction, TextPrediction
+from regard.tasks.example_texts import Ids
+from regard.text.clean import clean
+
+_SOURCE = "source"
+
+
+class AskedExamples(NamedTuple):
+    """Examples to predict from, and what goes for all of them."""
+
+    examples: Sequence[ColumnTexts]
+    search: Search | None  # in place of the run's
+    safeguards: bool
+    matches: SentenceMatches | None  # segments of a memory like each example
+    encoded: Sequence[Ids] | None  # their ids, where they are known
+
+    @property
+    def similar(self) -> SentenceMatches:
+        """Segments like each example; none where no memory was asked."""
+        return [()] * len(self.examples) if self.matches is None else self.matches
+
+
+def predicted_with_terms(
+    encoder: TextEncoder,
+    setup: Setup,
+    asked: AskedExamples,
+    glossary: Glossary | Sequence[Glossary] | None,
+    prefixes: Sequence[str] | None,
+) -> list[Prediction]:
+    """Return predictions with terms and prefixes, as `Predictor.predict` does."""
+    method = setup.context.term_method(setup.settings.terms)
+    for option, given in (("glossary", glossary), ("prefixes", prefixes)):
+        if given is not None:
+            encoder.task.texts.check_terms(option)
+            if option == "prefixes" or method != "annotations":
+                setup.abilities.check("terms", option)
+    wanted = RequiredTerms.of(glossary, prefixes, len(asked.examples))
+    annotated = [Glossary([])] * len(asked.examples) if method == "constraints" else wanted.glossaries
+    hints = _hints(setup, asked, annotated)
+
+    def again(rows: Sequence[int], other: Search | None) -> list[Prediction]:
+        return _safe(encoder, asked, _predicted(encoder, setup, asked, rows, hints, other or asked.search))
+
+    beam = (asked.search or setup.search).as_beam()
+    return with_terms(again, beam, encoder.term_phrases, wanted, setup.settings.term_cost, method)
+
+
+def predicted(encoder: TextEncoder, setup: Setup, asked: AskedExamples) -> list[Prediction]:
+    """Return one prediction for each example, the best one of the run's reranker."""
+    rows, reranker, search = range(len(asked.examples)), setup.reranker, asked.search
+    hints = _hints(setup, asked, [Glossary([])] * len(rows))
+    if reranker is None:
+        return _safe(encoder, asked, _predicted(encoder, setup, asked, rows, hints, search))
+    wide = reranker.widened(search or setup.search, setup.engine.width)
+    found = reranker.reranked(_predicted(encoder, setup, asked, rows, hints, wide), (search or setup.search).n_best)
+    return _safe(encoder, asked, found)
+
+
+def _hints(setup: Setup, asked: AskedExamples, glossaries: Sequence[Glossary]) -> list[SourceHints]:
+    return setup.context.hints([one.get(_SOURCE, "") for one in asked.examples], asked.similar, glossaries)
+
+
+def _predicted(
+    encoder: TextEncoder,
+    setup: Setup,
+    asked: AskedExamples,
+    lines: Sequence[int],
+    hints: Sequence[SourceHints],
+    search: Search | None,
+) -> list[Prediction]:
+    """Return one prediction for each of some examples; `lines` are their places."""
+    texts, examples = encoder.task.texts, [asked.examples[line] for line in lines]
+    answers = [*map(texts.unasked, examples)]
+    if asked.safeguards:
+        answers = [answer or texts.unanswerable(one) for answer, one in zip(answers, examples, strict=True)]
+    left = [row for row, answer in enumerate(answers) if answer is None]
+    augmented = {row: setup.context.augmented(examples[row], hints[lines[row]]) for row in left}
+    augmented = {row: one for row, one in augmented.items() if one is not examples[row]}
+    ids = {row: one for row, one in zip(augmented, encoder.encode_fitting([*augmented.values()]), strict=True) if one}
+    plain = [row for row in left if row not in ids]
+    if asked.encoded is not None:
+        ids |= {row: asked.encoded[lines[row]] for row in plain}
+    else:
+        ids |= zip(
+            plain, encoder.encode([examples[row] for row in plain], [lines[row] + 1 for row in plain]), strict=True
+        )
+    engine = setup.engine if search is None else setup.for_search(search, setup.features)
+    predict = partial(encoder.task.predict, engine)
+    encoded = [ids[row] for row in left]
+    found = iter(encoder.in_batches(encoded, predict, width=engine.width, lines=[lines[row] for row in left]))
+    whole = [next(found) if answer is None else answer for answer in answers]
+    for row in {*left} - {*plain}:
+        whole[row] = _without_context(whole[row], examples[row], augmented[row])
+    return [*map(texts.as_given, whole, examples)]
+
+
+def _safe(encoder: TextEncoder, asked: AskedExamples, found: list[Prediction]) -> list[Prediction]:
+    """Return predictions without known failures of models, where safeguards are on."""
+    return [*map(encoder.task.texts.safeguarded, found)] if asked.safeguards else found
+
+
+def _without_context(prediction: Prediction, example: ColumnTexts, read: ColumnTexts) -> Prediction:
+    """Return a prediction of an augmented source as one of the source itself."""
+    best, *rest = [
+        replace(one, source=clean(example[_SOURCE]), augmented=read[_SOURCE])
+        for one in (prediction, *prediction.alternatives)
+        if isinstance(one, TextPrediction)
+    ]
+    return replace(best, alternatives=rest)
