@@ -116,9 +116,10 @@ def explain_command(  # noqa: PLR0913  an option each
     check_layer(layer, methods, steps=steps, taught=taught)
     _check_given(texts, run, words or [], files := _files(html_file, plot or []))
     opened, other = load(run, changes), None if beside is None else load(beside, [])
-    context = {"glossary": glossary, "memory": memory}
-    shown = {"layer": layer, "steps": steps, "beside": other, "taught": taught}
-    report = explained_report(opened, texts, methods, **shown, **context, say=say)
+    report = explained_report(
+        opened, texts, methods, layer=layer, steps=steps, beside=other, taught=taught, glossary=glossary,
+        memory=memory, say=say,
+    )  # fmt: skip
     emit(report, as_json=as_json, files=files)
 
 

@@ -171,7 +171,7 @@ def _words(source: str) -> list[str]:
     return [source[spans[place - 1].end if place else span.start : span.end] for place, span in enumerate(spans)]
 
 
-def _other_form(targets: Sequence[str], text: str, taken: bytes) -> range | None:
+def _other_form(targets: Sequence[str], text: str, taken: bytearray) -> range | None:
     """Return the first free place of words with the stems of a target; None where there is none."""
     spans = word_spans(text)
     for target in targets:

@@ -10,6 +10,7 @@ from regard.results import AttentionMap, Explanation, TokenRole, Tokens, WordRel
 from regard.text.source_marks import given_stretches
 
 CONTEXT, _SOURCE = "context", "source"
+_NONE = -1  # no stretch of the given text
 _T = TypeVar("_T")
 
 
@@ -31,16 +32,19 @@ class SourceParts(NamedTuple):
             place = max(source.find(text, place), place)
             moved.append(place - augmented.index(text, start))
             place += len(text)
-        pieces = column.offsets(augmented)
-        for number, found in enumerate(pieces):
-            inside = [row for row, (start, end) in enumerate(stretches) if found and start <= found[0] < end]
-            if not inside:
+        places, row = column.offsets(augmented), _NONE
+        rows = list[int]()  # of each piece: its stretch; a space belongs to the piece behind it
+        for found in reversed(places):
+            if found is not None:
+                row = next((one for one, (start, end) in enumerate(stretches) if start <= found[0] < end), _NONE)
+            rows.append(row)
+        for number, (found, row) in enumerate(zip(places, reversed(rows), strict=True)):
+            if row == _NONE:
                 context.append(number)
-                continue
-            given.append(number)
-            assert found is not None  # pieces without a character are inside of nothing
-            offsets.append([one + moved[inside[0]] for one in found])
-        return cls([*given, len(pieces)], context, [*offsets, None])
+            else:
+                given.append(number)
+                offsets.append(None if found is None else [one + moved[row] for one in found])
+        return cls([*given, len(places)], context, [*offsets, None])
 
     def of_explanation(self, found: Explanation) -> Explanation:
         """Return the attention of a translation with the context in a column of its own."""

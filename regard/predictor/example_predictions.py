@@ -121,4 +121,4 @@ def _without_context(prediction: Prediction, example: ColumnTexts, read: ColumnT
         for one in (prediction, *prediction.alternatives)
         if isinstance(one, TextPrediction)
     ]
-    return replace(best, alternatives=rest)
+    return replace(best, alternatives=[*rest])
