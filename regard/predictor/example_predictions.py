@@ -20,7 +20,7 @@ from regard.text.clean import clean
 _SOURCE = "source"
 
 
-class AskedExamples(NamedTuple):
+class PredictionRequest(NamedTuple):
     """Examples to predict from, and what goes for all of them."""
 
     examples: Sequence[ColumnTexts]
@@ -31,14 +31,14 @@ class AskedExamples(NamedTuple):
 
     @property
     def similar(self) -> SentenceMatches:
-        """Segments like each example; none where no memory was asked."""
+        """Segments like each example; none where no memory was request."""
         return [()] * len(self.examples) if self.matches is None else self.matches
 
 
-def predicted_with_terms(
+def predictions_with_terms(
     encoder: TextEncoder,
     setup: Setup,
-    asked: AskedExamples,
+    request: PredictionRequest,
     glossary: Glossary | Sequence[Glossary] | None,
     prefixes: Sequence[str] | None,
 ) -> list[Prediction]:
@@ -49,52 +49,52 @@ def predicted_with_terms(
             encoder.task.texts.check_terms(option)
             if option == "prefixes" or method != "annotations":
                 setup.abilities.check("terms", option)
-    wanted = RequiredTerms.of(glossary, prefixes, len(asked.examples))
-    annotated = [Glossary([])] * len(asked.examples) if method == "constraints" else wanted.glossaries
-    hints = _hints(setup, asked, annotated)
+    wanted = RequiredTerms.of(glossary, prefixes, len(request.examples))
+    annotated = [Glossary([])] * len(request.examples) if method == "constraints" else wanted.glossaries
+    hints = _hints(setup, request, annotated)
 
     def again(rows: Sequence[int], other: Search | None) -> list[Prediction]:
-        return _safe(encoder, asked, _predicted(encoder, setup, asked, rows, hints, other or asked.search))
+        return _safe(encoder, request, _predicted(encoder, setup, request, rows, hints, other or request.search))
 
-    beam = (asked.search or setup.search).as_beam()
+    beam = (request.search or setup.search).as_beam()
     return with_terms(again, beam, encoder.term_phrases, wanted, setup.settings.term_cost, method)
 
 
-def predicted(encoder: TextEncoder, setup: Setup, asked: AskedExamples) -> list[Prediction]:
+def plain_predictions(encoder: TextEncoder, setup: Setup, request: PredictionRequest) -> list[Prediction]:
     """Return one prediction for each example, the best one of the run's reranker."""
-    rows, reranker, search = range(len(asked.examples)), setup.reranker, asked.search
-    hints = _hints(setup, asked, [Glossary([])] * len(rows))
+    rows, reranker, search = range(len(request.examples)), setup.reranker, request.search
+    hints = _hints(setup, request, [Glossary([])] * len(rows))
     if reranker is None:
-        return _safe(encoder, asked, _predicted(encoder, setup, asked, rows, hints, search))
+        return _safe(encoder, request, _predicted(encoder, setup, request, rows, hints, search))
     wide = reranker.widened(search or setup.search, setup.engine.width)
-    found = reranker.reranked(_predicted(encoder, setup, asked, rows, hints, wide), (search or setup.search).n_best)
-    return _safe(encoder, asked, found)
+    found = reranker.reranked(_predicted(encoder, setup, request, rows, hints, wide), (search or setup.search).n_best)
+    return _safe(encoder, request, found)
 
 
-def _hints(setup: Setup, asked: AskedExamples, glossaries: Sequence[Glossary]) -> list[SourceHints]:
-    return setup.context.hints([one.get(_SOURCE, "") for one in asked.examples], asked.similar, glossaries)
+def _hints(setup: Setup, request: PredictionRequest, glossaries: Sequence[Glossary]) -> list[SourceHints]:
+    return setup.context.hints([one.get(_SOURCE, "") for one in request.examples], request.similar, glossaries)
 
 
 def _predicted(
     encoder: TextEncoder,
     setup: Setup,
-    asked: AskedExamples,
+    request: PredictionRequest,
     lines: Sequence[int],
     hints: Sequence[SourceHints],
     search: Search | None,
 ) -> list[Prediction]:
     """Return one prediction for each of some examples; `lines` are their places."""
-    texts, examples = encoder.task.texts, [asked.examples[line] for line in lines]
+    texts, examples = encoder.task.texts, [request.examples[line] for line in lines]
     answers = [*map(texts.unasked, examples)]
-    if asked.safeguards:
+    if request.safeguards:
         answers = [answer or texts.unanswerable(one) for answer, one in zip(answers, examples, strict=True)]
     left = [row for row, answer in enumerate(answers) if answer is None]
     augmented = {row: setup.context.augmented(examples[row], hints[lines[row]]) for row in left}
     augmented = {row: one for row, one in augmented.items() if one is not examples[row]}
     ids = {row: one for row, one in zip(augmented, encoder.encode_fitting([*augmented.values()]), strict=True) if one}
     plain = [row for row in left if row not in ids]
-    if asked.encoded is not None:
-        ids |= {row: asked.encoded[lines[row]] for row in plain}
+    if request.encoded is not None:
+        ids |= {row: request.encoded[lines[row]] for row in plain}
     else:
         ids |= zip(
             plain, encoder.encode([examples[row] for row in plain], [lines[row] + 1 for row in plain]), strict=True
@@ -109,9 +109,9 @@ def _predicted(
     return [*map(texts.as_given, whole, examples)]
 
 
-def _safe(encoder: TextEncoder, asked: AskedExamples, found: list[Prediction]) -> list[Prediction]:
+def _safe(encoder: TextEncoder, request: PredictionRequest, found: list[Prediction]) -> list[Prediction]:
     """Return predictions without known failures of models, where safeguards are on."""
-    return [*map(encoder.task.texts.safeguarded, found)] if asked.safeguards else found
+    return [*map(encoder.task.texts.safeguarded, found)] if request.safeguards else found
 
 
 def _without_context(prediction: Prediction, example: ColumnTexts, read: ColumnTexts) -> Prediction:

@@ -19,7 +19,7 @@ from regard.models import Model
 from regard.ops.kernels.packing import caches_of
 from regard.predictor.batches import TextEncoder
 from regard.predictor.confidence import calibrated
-from regard.predictor.example_predictions import AskedExamples, predicted, predicted_with_terms
+from regard.predictor.example_predictions import PredictionRequest, plain_predictions, predictions_with_terms
 from regard.predictor.explainer import Explainer
 from regard.predictor.predictions import Predictions
 from regard.predictor.reranking import Reranker
@@ -194,11 +194,11 @@ class Predictor:
         """
         examples = self.encoder.examples(_listed(texts, "predict([text])"))
         self.encoder.check(examples)
-        asked, setup = AskedExamples(examples, search, safeguards, matches, encoded), self.setup
+        request, setup = PredictionRequest(examples, search, safeguards, matches, encoded), self.setup
         if glossary is None and prefixes is None:
-            found = predicted(self.encoder, setup, asked)
+            found = plain_predictions(self.encoder, setup, request)
         else:
-            found = predicted_with_terms(self.encoder, setup, asked, glossary, prefixes)
+            found = predictions_with_terms(self.encoder, setup, request, glossary, prefixes)
         found = calibrated(self.task, found, setup.calibration)
         found = checked(found, setup.adequacy if safeguards else None, self.explainer.with_alignments)
         return self.explainer.with_attention(found) if explain else Predictions(found)

@@ -34,15 +34,15 @@ class SourceContext:
         """Return whether the model reads segments of a translation memory."""
         return bool(self._least)
 
-    def term_method(self, wanted: Literal["auto"] | TermMethod) -> TermMethod:
+    def term_method(self, method: Literal["auto"] | TermMethod) -> TermMethod:
         """Return how terms of a glossary are kept. Raises ConfigError for annotations that the model does not read."""
         reads_terms = any(one.reads_terms for one in self._rows.values())
-        if wanted == "auto":
+        if method == "auto":
             return "annotations" if reads_terms else "constraints"
-        if wanted != "constraints" and not reads_terms:
-            problem = f"'{wanted}' needs a model trained with data.source_augmentations=terms"
+        if method != "constraints" and not reads_terms:
+            problem = f"'{method}' needs a model trained with data.source_augmentations=terms"
             raise ConfigError(_SETTING, problem, f"{_SETTING}=constraints")
-        return wanted
+        return method
 
     def hints(
         self, sources: Sequence[str], matches: Sequence[Sequence[MemoryMatch]], glossaries: Sequence[Glossary]
