@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from regard.augmentations.augmentation import AugmentedPairs, SourceAugmentation, SourceHints, TermHint
 from regard.augmentations.fuzzy_matches import FuzzyMatches
-from regard.augmentations.terms import Terms
+from regard.augmentations.terms import AnnotatedTerms
 from regard.registry import Choice, Registry
 
 AUGMENTATIONS: Registry[SourceAugmentation] = Registry(
-    "data.source_augmentations", {"fuzzy_matches": FuzzyMatches, "terms": Terms}
+    "data.source_augmentations", {"fuzzy_matches": FuzzyMatches, "terms": AnnotatedTerms}
 )
 
 
@@ -19,11 +19,11 @@ def augmentations_of(choices: Sequence[Choice]) -> dict[str, SourceAugmentation]
 
 __all__ = [
     "AUGMENTATIONS",
+    "AnnotatedTerms",
     "AugmentedPairs",
     "FuzzyMatches",
     "SourceAugmentation",
     "SourceHints",
     "TermHint",
-    "Terms",
     "augmentations_of",
 ]

@@ -14,9 +14,9 @@ from regard.errors import DataError
 from regard.registry import Choice
 from regard.results import MemoryMatch
 from regard.text.clean import clean
-from regard.text.source_marks import without_marks
+from regard.text.source_marks import without_source_marks
 
-Pair = tuple[str, str]  # source and target
+TrainingPair = tuple[str, str]  # source and target
 BatchFraction = Annotated[
     float, Gt(0), Lt(1), Doc("Fraction of the training batches made of augmented pairs; the others stay plain.")
 ]
@@ -49,7 +49,7 @@ class SourceAugmentation(ABC):
         """Return a source with its hints; the same text where there are none that this row reads."""
 
     @abstractmethod
-    def hints(self, pairs: Sequence[Pair], seed: int) -> Iterator[tuple[int, SourceHints]]:
+    def hints(self, pairs: Sequence[TrainingPair], seed: int) -> Iterator[tuple[int, SourceHints]]:
         """Yield the hints of training pairs that have some, each after the place of its pair.
 
         Hints of a pair may come from other pairs and from word alignments, never from its own source and target alone.
@@ -86,7 +86,7 @@ class AugmentedPairs(Reader):
     def _made(self) -> list[Example]:
         source, target = self.columns
         examples = list(self._reader)
-        pairs = [(without_marks(clean(one.texts[source])), clean(one.texts[target])) for one in examples]
+        pairs = [(without_source_marks(clean(one.texts[source])), clean(one.texts[target])) for one in examples]
         return [
             Example(
                 examples[place].line,

@@ -7,11 +7,11 @@ from typing import Annotated
 
 from annotated_types import Ge, Le
 
-from regard.augmentations.augmentation import BatchFraction, Pair, SourceAugmentation, SourceHints
+from regard.augmentations.augmentation import BatchFraction, SourceAugmentation, SourceHints, TrainingPair
 from regard.config import Doc
 from regard.config.bounds import Size
 from regard.memory import TranslationMemory, TranslationUnit
-from regard.text.source_marks import MATCH, without_marks
+from regard.text.source_marks import MATCH, without_source_marks
 
 
 class FuzzyMatches(SourceAugmentation):
@@ -34,9 +34,9 @@ class FuzzyMatches(SourceAugmentation):
 
     def augmented(self, source: str, hints: SourceHints) -> str:
         similar = [one for one in hints.matches if one.percent >= self.min_percent][: self.matches]
-        return " ".join([source, *(f"{MATCH} {without_marks(one.target)}" for one in similar)])
+        return " ".join([source, *(f"{MATCH} {without_source_marks(one.target)}" for one in similar)])
 
-    def hints(self, pairs: Sequence[Pair], seed: int) -> Iterator[tuple[int, SourceHints]]:
+    def hints(self, pairs: Sequence[TrainingPair], seed: int) -> Iterator[tuple[int, SourceHints]]:
         del seed  # the most similar pairs are the same in every run
         with TemporaryDirectory() as folder:
             memory = TranslationMemory(Path(folder) / "pairs.memory", ("source", "target"))

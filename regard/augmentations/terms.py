@@ -7,12 +7,12 @@ from typing import Annotated, Literal
 import numpy as np
 
 from regard.arrays import Longs
-from regard.augmentations.augmentation import BatchFraction, Pair, SourceAugmentation, SourceHints, TermHint
+from regard.augmentations.augmentation import BatchFraction, SourceAugmentation, SourceHints, TermHint, TrainingPair
 from regard.config import Doc
 from regard.config.bounds import Ratio, Size
 from regard.data.ragged import Ragged
 from regard.statistical.tight_phrases import TightPhrases
-from regard.text.source_marks import AS, TERM, TERM_END, without_marks
+from regard.text.source_marks import AS, TERM, TERM_END, without_source_marks
 from regard.text.stems import same_stem
 from regard.text.words import cut_words
 
@@ -20,7 +20,7 @@ _Sides = tuple[Sequence[str], Sequence[str]]  # words of source and target
 _Forms = Mapping[str, Counter[str]]  # source phrase in lower case → its translations
 
 
-class Terms(SourceAugmentation):
+class AnnotatedTerms(SourceAugmentation):
     """Writes terms as ⟦term⟧ dog ⟦as⟧ Hund ⟦end⟧, so that a model learns to copy and to inflect translations.
 
     In training the terms are aligned phrases of the pair, rare ones first. With `base_forms` many of them are given in
@@ -48,14 +48,14 @@ class Terms(SourceAugmentation):
     def augmented(self, source: str, hints: SourceHints) -> str:
         parts, end = list[str](), 0
         for one in hints.terms:
-            before, target = source[end : one.start], without_marks(one.target)
+            before, target = source[end : one.start], without_source_marks(one.target)
             parts.append(before if not before or before[-1].isspace() else f"{before} ")
             parts.append("" if self.mode == "replace" else f"{TERM} {source[one.start : one.end]} ")
             parts.append(f"{AS} {target} {TERM_END}")
             end = one.end
         return "".join([*parts, source[end:]])
 
-    def hints(self, pairs: Sequence[Pair], seed: int) -> Iterator[tuple[int, SourceHints]]:
+    def hints(self, pairs: Sequence[TrainingPair], seed: int) -> Iterator[tuple[int, SourceHints]]:
         words = [(cut_words(source), cut_words(target)) for source, target in pairs]
         phrases = TightPhrases.of(words, self.words)
         order = np.argsort(phrases.rows, kind="stable")
@@ -65,7 +65,7 @@ class Terms(SourceAugmentation):
             for span in by_pair.row(place):
                 source, target = _texts(sides, span)
                 forms[source.casefold()][target] += 1
-        bases = dict[Pair, str]()
+        bases = dict[TrainingPair, str]()
         for place, sides in enumerate(words):
             draws = np.random.default_rng((seed, place))
             chosen = self._chosen(sides, by_pair.row(place), forms, draws)
@@ -92,7 +92,7 @@ class Terms(SourceAugmentation):
         return sorted(found, key=lambda one: int(one[0]))
 
 
-def _texts(sides: _Sides, span: Longs) -> Pair:
+def _texts(sides: _Sides, span: Longs) -> TrainingPair:
     """Return the texts of a phrase pair."""
     first, count, start, length = span.tolist()
     return "".join(sides[0][first : first + count]).strip(), "".join(sides[1][start : start + length]).strip()

@@ -31,7 +31,7 @@ class PredictionRequest(NamedTuple):
 
     @property
     def similar(self) -> SentenceMatches:
-        """Segments like each example; none where no memory was request."""
+        """Segments like each example; none without a memory."""
         return [()] * len(self.examples) if self.matches is None else self.matches
 
 

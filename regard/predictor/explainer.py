@@ -16,9 +16,9 @@ from regard.explain.relevance.question import OnProgress, no_progress
 from regard.explain.tokens import words_of
 from regard.models import Model
 from regard.predictor.batches import TextEncoder
-from regard.predictor.context_column import SourceParts
 from regard.predictor.predictions import Predictions
 from regard.predictor.setup import Setup
+from regard.predictor.source_context import SourceParts
 from regard.registry import Choice
 from regard.results import (
     DocumentPrediction,

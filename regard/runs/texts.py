@@ -26,7 +26,7 @@ from regard.statistical.recombination import RecombinedPairs
 from regard.tasks import Examples, Task
 from regard.tasks.examples import as_rows, count_of
 from regard.text import Tokenizer
-from regard.text.source_marks import MARKS, check_marks
+from regard.text.source_marks import SOURCE_MARKS, check_marks
 
 Say = Callable[[str], None]
 
@@ -253,7 +253,7 @@ def _with_marks(experiment: Experiment) -> Experiment:
     if not experiment.data.source_augmentations:
         return experiment
     name, settings = experiment.text.tokenizer
-    reserved = dict.fromkeys([*settings.get("reserved", ()), *MARKS])
+    reserved = dict.fromkeys([*settings.get("reserved", ()), *SOURCE_MARKS])
     tokenizer = Choice(name, {**settings, "reserved": tuple(reserved)})
     return replace(experiment, text=replace(experiment.text, tokenizer=tokenizer))
 

@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from regard.errors import PartError
 from regard.text.tokenizer import Tokenizer
 
-MATCH, TERM, AS, TERM_END = MARKS = ("⟦match⟧", "⟦term⟧", "⟦as⟧", "⟦end⟧")
-_MARK = re.compile(f" ?({'|'.join(MARKS)}) ?")
+MATCH, TERM, AS, TERM_END = SOURCE_MARKS = ("⟦match⟧", "⟦term⟧", "⟦as⟧", "⟦end⟧")
+_MARK = re.compile(f" ?({'|'.join(SOURCE_MARKS)}) ?")
 _CONTEXT = (MATCH, AS)  # what follows is no text of the user
 
 
-def without_marks(text: str) -> str:
+def without_source_marks(text: str) -> str:
     """Return a text of a user: marks in it lose their brackets, so that they mark nothing."""
     return _MARK.sub(lambda found: found.group().replace("⟦", "[").replace("⟧", "]"), text) if "⟦" in text else text
 
@@ -38,7 +38,7 @@ def given_text(text: str) -> str:
 
 def check_marks(tokenizer: Tokenizer) -> None:
     """Raise PartError for a tokenizer without a piece for each mark."""
-    lacking = [mark for mark in MARKS if tokenizer.pieces(tokenizer.encode(mark)) != [f"\u2581{mark}"]]
+    lacking = [mark for mark in SOURCE_MARKS if tokenizer.pieces(tokenizer.encode(mark)) != [f"\u2581{mark}"]]
     if lacking:
         problem = f"needs a vocabulary with the piece {lacking[0]}, and the one that this run takes lacks it"
         raise PartError(problem, "learn the vocabulary in this run: text.tokenizer=subwords, and no --from")

@@ -12,7 +12,7 @@ from regard.documents.glossary import Glossary
 from regard.memory import TranslationMemory, TranslationUnit
 from regard.results import MemoryMatch
 from regard.runs import Run
-from regard.text.source_marks import MARKS
+from regard.text.source_marks import SOURCE_MARKS
 
 NOUNS = {"dog": "Hund", "cat": "Kater", "man": "Mann"}
 PAIRS = [(f"the {one} sees a {two}", f"der {NOUNS[one]} sieht {NOUNS[two]}") for one in NOUNS for two in NOUNS] * 2
@@ -51,7 +51,7 @@ def invoked(*words, given=None):
 
 def test_each_mark_is_a_piece_and_fractions_are_those_of_settings(run):
     column = Run.open(run).columns["source"]
-    assert all(f"▁{mark}" in column.pieces(column.encode(f"a {mark}, b")) for mark in MARKS)
+    assert all(f"▁{mark}" in column.pieces(column.encode(f"a {mark}, b")) for mark in SOURCE_MARKS)
     assert Run.open(run).experiment.data.fractions() == {"fuzzy_matches": 0.4, "terms": 0.2}
 
 

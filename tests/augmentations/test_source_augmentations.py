@@ -2,13 +2,13 @@
 
 import pytest
 
-from regard.augmentations import AUGMENTATIONS, AugmentedPairs, FuzzyMatches, SourceHints, TermHint, Terms
+from regard.augmentations import AUGMENTATIONS, AnnotatedTerms, AugmentedPairs, FuzzyMatches, SourceHints, TermHint
 from regard.data.examples import Example
 from regard.data.readers.reader import Reader
 from regard.errors import DataError
 from regard.registry import Choice
 from regard.results import MemoryMatch
-from regard.text.source_marks import given_stretches, given_text, without_marks
+from regard.text.source_marks import given_stretches, given_text, without_source_marks
 from regard.text.stems import same_stem
 
 PAIRS = [
@@ -62,19 +62,19 @@ def test_matches_stand_behind_the_source_from_the_threshold_on():
 )
 def test_terms_stand_between_marks(mode, wanted):
     hints = SourceHints(terms=[TermHint(2, 5, "Hund"), TermHint(8, 11, "Kater")])
-    assert Terms(mode=mode).augmented("a dog, (cat)", hints) == wanted.replace("(⟦", "( ⟦")
+    assert AnnotatedTerms(mode=mode).augmented("a dog, (cat)", hints) == wanted.replace("(⟦", "( ⟦")
 
 
 def test_a_given_text_is_found_in_its_augmented_form():
     hints = SourceHints(terms=[TermHint(4, 7, "Hund")], matches=[match(80, "ein Satz")])
-    marked = FuzzyMatches().augmented(Terms().augmented("the dog runs", hints), hints)
+    marked = FuzzyMatches().augmented(AnnotatedTerms().augmented("the dog runs", hints), hints)
     assert [marked[start:end] for start, end in given_stretches(marked)] == ["the", "dog", "runs"]
     assert given_text(marked) == given_text("the dog runs") == "the dog runs"
 
 
 def test_marks_of_a_user_mark_nothing():
-    assert without_marks("a ⟦term⟧ b ⟦x⟧") == "a [term] b ⟦x⟧"
-    assert "⟦as⟧ [end] ⟦end⟧" in Terms().augmented("dog", SourceHints(terms=[TermHint(0, 3, "⟦end⟧")]))
+    assert without_source_marks("a ⟦term⟧ b ⟦x⟧") == "a [term] b ⟦x⟧"
+    assert "⟦as⟧ [end] ⟦end⟧" in AnnotatedTerms().augmented("dog", SourceHints(terms=[TermHint(0, 3, "⟦end⟧")]))
 
 
 def test_a_pair_is_never_its_own_context():
@@ -87,7 +87,7 @@ def test_a_pair_is_never_its_own_context():
 
 
 def test_training_terms_are_of_their_own_pair():
-    for place, hints in Terms(base_forms=0.0).hints(INFLECTED, 1):
+    for place, hints in AnnotatedTerms(base_forms=0.0).hints(INFLECTED, 1):
         source, target = INFLECTED[place]
         ends = [0, *(one.end for one in hints.terms)]
         assert all(end <= one.start for end, one in zip(ends, hints.terms, strict=False))
@@ -95,7 +95,9 @@ def test_training_terms_are_of_their_own_pair():
 
 
 def test_base_forms_are_the_most_frequent_ones():
-    found = [one.target for _, hints in Terms(base_forms=1.0, words=1).hints(INFLECTED, 1) for one in hints.terms]
+    found = [
+        one.target for _, hints in AnnotatedTerms(base_forms=1.0, words=1).hints(INFLECTED, 1) for one in hints.terms
+    ]
     assert {"Hund", "Kater", "Mann"} <= {*found}
     assert not {"Hunde", "Katern", "Männern"} & {*found}
 
