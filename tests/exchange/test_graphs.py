@@ -213,6 +213,13 @@ def test_engine_answers_from_an_export(onnx, exported, tmp_path):
         load(folder, ["device=cuda"], engine="onnx")
 
 
+def test_programs_of_convolutions_take_more_texts_than_they_were_traced_with(exported):
+    predictor, folder, certificate = exported("convs2s", "pt2")
+    assert (certificate.equal, certificate.texts) == (16, 16)
+    ours = [one.text for one in predictor.predict([*TEXTS, *TEXTS], safeguards=False)]
+    assert GraphTranslator(folder).translate([*TEXTS, *TEXTS]) == ours
+
+
 def test_graphs_of_torch_are_not_opened_by_engines(exported, monkeypatch):
     """torch.export.load unpickles, so a stranger's folder could run code."""
     _, folder, _ = exported("transformer", "pt2")
