@@ -25,6 +25,7 @@ from regard.serve.telemetry import Asked
 REQUEST_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 OPEN_WHILE_DRAINING = ("/health", "/healthz", "/readyz", "/metrics")
 FOREIGN = ("cross-site", "same-site")  # Sec-Fetch-Site of pages of another origin
+UPLOADS = ("/translate_file", "/v2/document")  # paths that take files
 FORM_ROOM = 64 * KIB  # of a form around its file
 DISCARD_SECONDS = 5.0  # a refused client may go on sending this long, so that it sees the answer
 MIN_RATE = 16 * KIB  # bytes a second: minimum rate of an upload
@@ -198,7 +199,7 @@ class Bounded:
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         settings = self.service.settings
         kind = Headers(scope=scope).get("content-type", "").lower()  # a file comes in a form, never in JSON
-        files = scope["path"] == f"{settings.url_prefix}/translate_file" and kind.startswith("multipart/form-data")
+        files = scope["path"].removeprefix(settings.url_prefix) in UPLOADS and kind.startswith("multipart/form-data")
         limit = settings.max_file + FORM_ROOM if files else settings.max_body
         try:
             body = await _read(scope, receive, limit, settings.request_timeout)

@@ -44,6 +44,16 @@ class Downloads:
         self.forget()
         return Path(self._folder.name) / name if name in self._kept else None
 
+    def take(self, name: str) -> bytes | None:
+        """Return the bytes of a file and delete it; None: it is not kept any more."""
+        path = self.find(name)
+        if path is None:
+            return None
+        data = path.read_bytes()
+        path.unlink()
+        del self._kept[name]
+        return data
+
     def forget(self, *, room: int = 0) -> None:
         """Delete expired files, and then the oldest until there is room."""
         now, total = self._clock(), room + sum(kept.size for kept in self._kept.values())

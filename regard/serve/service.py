@@ -9,6 +9,7 @@ from pathlib import Path
 from regard.documents.language_detection import Detector
 from regard.errors import ConfigError, RegardError
 from regard.serve.catalogue import Catalogue, ServedModel, between, models_of, none_between
+from regard.serve.documents import Documents
 from regard.serve.downloads import Downloads
 from regard.serve.engine import Engine, Engines, NotReady
 from regard.serve.glossaries import Glossaries
@@ -47,6 +48,7 @@ class Service:
         self.origins = AllowedOrigins(settings.cors_origins)
         self.rates = Rates(settings.req_limit, settings.req_flood_threshold)
         self.downloads = Downloads()
+        self.documents = Documents(self.downloads)
         self.files = ThreadSlots(FILES)
         self.glossaries = Glossaries(settings.max_terms, settings.max_term_alternatives)
         self.memories = Memories(settings.memories, settings.memory_threshold, writable=settings.adds_to_memory)
@@ -170,6 +172,7 @@ class Service:
         if self._starting is not None:
             self._starting.cancel()
             await asyncio.wait([self._starting])
+        await self.documents.stop()
         await self.engines.stop()
         self.downloads.close()
         await asyncio.to_thread(self.memories.close)

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 from msgspec.structs import replace
 
 from regard.documents.document import Document
-from regard.documents.files import file_document, text_document
+from regard.documents.files import FileDocument, file_document, text_document
 from regard.documents.glossary import Glossary
 from regard.documents.plain_text import undivided
 from regard.documents.unknown_words import copy_unknown_words
@@ -32,7 +32,7 @@ from regard.text.windows import with_windows
 
 _PART = 64  # stored sentences that are aligned together
 _SOON = 2  # seconds to wait for a free file slot
-_PATIENCE = 10  # time limit of a file, in multiples of a text's
+PATIENCE = 10  # time limit of a file, in multiples of a text's
 MOST_WARNINGS = 20  # reported for a file or a text
 _UNSEARCHED = "the translation memory could not be searched: confirmed translations may be missing"
 _UNEXPLAINED = "the stored translation could not be aligned with the text: check its formatting"
@@ -103,6 +103,16 @@ class Translated:
         return math.fsum(sentence.prediction.score for sentence in self.sentences)
 
 
+class OpenedFile(NamedTuple):
+    """A file that waits for its translation."""
+
+    data: bytes
+    document: FileDocument
+    source: str
+    target: str
+    model: ServedModel | None  # None: the languages are equal
+
+
 class TranslatedFile(NamedTuple):
     """A translated file, and the terms of the glossary that occur in it."""
 
@@ -171,22 +181,13 @@ async def answered(service: Service, found: Sequence[Translated], wanted: Predic
         raise group.exceptions[0] from None  # the first error alone, without the group
 
 
-async def translate_file(
-    service: Service,
-    data: bytes,
-    suffix: str,
-    source: str,
-    target: str,
-    glossary: Glossary,
-    asked: Asked,
-    *,
-    memory: bool = True,
-) -> TranslatedFile:
-    """Return the translation of a file, with the terms of a glossary and of a memory, recorded in `asked`.
+async def open_file(service: Service, data: bytes, suffix: str, source: str, target: str, asked: Asked) -> OpenedFile:
+    """Return a file split into sentences, and the model that is to translate them, recorded in `asked`.
 
     Raises FileError for an unreadable file, TooLarge for one above its size budget, Busy while enough others are
-    read already, and the errors of `translate`.
+    read already, ApiError for a pair that is not served.
     """
+    asked.pair = f"{source}-{target}"
     if service.files.full:
         raise Busy(_SOON)
     language = None if source == AUTO else source
@@ -194,22 +195,31 @@ async def translate_file(
     if source == AUTO:
         source = await in_thread(SAMPLE, language_of_file, service, found, target)
     model = check_pair(service.catalogue, source, target, random.random())
+    if model is not None and found.texts:
+        asked.count(found.texts, model)
+    return OpenedFile(data, found, source, target, model)
+
+
+async def translate_file(
+    service: Service, file: OpenedFile, glossary: Glossary, *, memory: bool = True
+) -> TranslatedFile:
+    """Return the translation of a file, with the terms of a glossary and of a memory. Raises the engines' errors."""
+    found, model, pair = file.document, file.model, (file.source, file.target)
     if model is None or not found.texts:
-        return TranslatedFile(data)
-    asked.count(found.texts, model)
+        return TranslatedFile(file.data)
     terms = await service.glossaries.lines_within(glossary, found.texts)
     question = Predict((), explain=found.explain, glossary=terms)
-    known = service.memories.of(source, target) if memory else None
+    known = service.memories.of(*pair) if memory else None
     matches, complete = await known.recall_file(found.originals) if known else ([[] for _ in found.texts], True)
     lines, left = _lines(model, found.texts), places_left(matches)
-    until = asyncio.get_running_loop().time() + _PATIENCE * service.settings.request_timeout
+    until = asyncio.get_running_loop().time() + PATIENCE * service.settings.request_timeout
     answers = await _asked(model, question.of(lines[place] for place in left), until)
     predictions = join_answers(found.texts, matches, answers)
     predictions = await in_thread(sum(map(len, found.texts)), with_term_uses, predictions, terms)
     if found.explain:
         predictions = await _explained(model, predictions, found.marked, until)
     predictions = await service.files.work(found.checked, predictions)
-    written = await service.files.work(found.rebuild, predictions, (source, outward(target)))
+    written = await service.files.work(found.rebuild, predictions, (file.source, outward(file.target)))
     notes = [*found.notes, *([] if complete else [_UNSEARCHED])]
     notes += [_unaligned(model)] if found.explain and not model.explains else []
     reused = None if known is None else {"sentences": len(lines), "reused": len(lines) - len(left)}

@@ -84,7 +84,7 @@ async def deepl_translate(service: Service, request: Request) -> JSONResponse:
     texts = [question.text] if isinstance(question.text, str) else question.text
     check_sizes(texts, service.settings)
     check_sizes([question.context or ""], service.settings)
-    source, target = _asked_pair(service, question.source_lang, question.target_lang)
+    source, target = asked_pair(service, question.source_lang, question.target_lang)
     request.state.asked.pair = f"{source}-{target}"
     kind = question.tag_handling or "text"
     joined = [" ".join(text.splitlines()) for text in texts] if _over_lines(question) else texts
@@ -93,7 +93,7 @@ async def deepl_translate(service: Service, request: Request) -> JSONResponse:
     )
     terms = await terms_of(service, request, question.glossary_id, (source, target))
     found = await translate(service, whole, request.state.asked, terms)
-    told = [*_ignored(values), *(warning for one in found for warning in one.warnings)]
+    told = [*ignored(values), *(warning for one in found for warning in one.warnings)]
     answer = {"translations": [_answer(one, text, question) for one, text in zip(found, texts, strict=True)]}
     return JSONResponse({**answer, "warnings": told} if told else answer)
 
@@ -130,7 +130,7 @@ async def _read(request: Request) -> Mapping[str, Any]:
     return await read_fields(request, LISTS)
 
 
-def _asked_pair(service: Service, source: str | None, target: str) -> tuple[str, str]:
+def asked_pair(service: Service, source: str | None, target: str) -> tuple[str, str]:
     """Return source (may be auto) and target in normal form. Raises ApiError, with those that are, if not served."""
     catalogue = service.catalogue
     read, written = served_code(source or AUTO, catalogue.languages), served_code(target, catalogue.languages)
@@ -160,7 +160,7 @@ def _answer(one: Translated, text: str, question: DeepLQuestion) -> dict[str, An
     return {**answer, "billed_characters": len(text)} if question.show_billed_characters else answer
 
 
-def _ignored(values: Mapping[str, Any]) -> list[str]:
+def ignored(values: Mapping[str, Any]) -> list[str]:
     """Return a warning for each option that would change the style, and is not supported."""
     return [f"{name} is ignored" for name, plain in IGNORED.items() if (values.get(name) or "") not in plain]
 

@@ -8,6 +8,7 @@ from starlette.types import Scope
 
 from regard.serve.api.apertium import APERTIUM_ENDPOINTS, apertium_error, apertium_path
 from regard.serve.api.deepl import DEEPL_ENDPOINTS, deepl_error, deepl_path
+from regard.serve.api.deepl_documents import DOCUMENT_ENDPOINTS
 from regard.serve.api.deepl_glossaries import GLOSSARY_ENDPOINTS
 from regard.serve.api.deepl_multilingual import MULTILINGUAL_ENDPOINTS
 from regard.serve.api.endpoint import Endpoint, ProgramApi
@@ -15,8 +16,9 @@ from regard.serve.api.tmserver import TMSERVER_ENDPOINTS, tmserver_path
 from regard.serve.errors import ErrorForm, plain_error
 from regard.serve.settings import Settings
 
+_DEEPL = (*DEEPL_ENDPOINTS, *DOCUMENT_ENDPOINTS, *GLOSSARY_ENDPOINTS, *MULTILINGUAL_ENDPOINTS)
 PROGRAMS: dict[str, ProgramApi] = {
-    "deepl": ProgramApi((*DEEPL_ENDPOINTS, *GLOSSARY_ENDPOINTS, *MULTILINGUAL_ENDPOINTS), deepl_path, deepl_error),
+    "deepl": ProgramApi(_DEEPL, deepl_path, deepl_error),
     "apertium": ProgramApi(APERTIUM_ENDPOINTS, apertium_path, apertium_error),
     "tmserver": ProgramApi(TMSERVER_ENDPOINTS, tmserver_path, plain_error),
 }
