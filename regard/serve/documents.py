@@ -13,7 +13,7 @@ from regard.serve.downloads import KEPT_SECONDS, Downloads
 from regard.serve.engine import ServingError
 from regard.serve.errors import ApiError, later, of_engine
 
-MOST_WAITING, MOST_OWN = 8, 4  # unfinished documents of the server, of a client: each is in memory
+MOST_WAITING, MOST_OF_CLIENT = 8, 4  # unfinished documents of the server, of a client: each is in memory
 _SOON = 5  # seconds to wait for room
 
 _LOG = logging.getLogger("regard.serve")
@@ -28,7 +28,7 @@ class WrittenDocument(NamedTuple):
 
 @dataclass
 class UploadedDocument:
-    """A document of one client. Only who has its key may ask for it."""
+    """A document of one client; requests about it need its key."""
 
     id: str
     key: str
@@ -59,8 +59,8 @@ class Documents:
     def check_room(self, owner: str) -> None:
         """Raise ApiError where too many documents wait, of this client or in all."""
         waiting = [one.owner for one in self._known.values() if one.unfinished]
-        if len(waiting) >= MOST_WAITING or waiting.count(owner) >= MOST_OWN:
-            raise later(429, f"Slowdown: at most {MOST_OWN} documents of a client wait at a time", _SOON)
+        if len(waiting) >= MOST_WAITING or waiting.count(owner) >= MOST_OF_CLIENT:
+            raise later(429, f"Slowdown: at most {MOST_OF_CLIENT} documents of a client wait at a time", _SOON)
 
     def add(
         self, owner: str, name: str, characters: int, work: Callable[[], Awaitable[WrittenDocument]]

@@ -84,7 +84,7 @@ async def deepl_translate(service: Service, request: Request) -> JSONResponse:
     texts = [question.text] if isinstance(question.text, str) else question.text
     check_sizes(texts, service.settings)
     check_sizes([question.context or ""], service.settings)
-    source, target = asked_pair(service, question.source_lang, question.target_lang)
+    source, target = deepl_pair(service, question.source_lang, question.target_lang)
     request.state.asked.pair = f"{source}-{target}"
     kind = question.tag_handling or "text"
     joined = [" ".join(text.splitlines()) for text in texts] if _over_lines(question) else texts
@@ -130,7 +130,7 @@ async def _read(request: Request) -> Mapping[str, Any]:
     return await read_fields(request, LISTS)
 
 
-def asked_pair(service: Service, source: str | None, target: str) -> tuple[str, str]:
+def deepl_pair(service: Service, source: str | None, target: str) -> tuple[str, str]:
     """Return source (may be auto) and target in normal form. Raises ApiError, with those that are, if not served."""
     catalogue = service.catalogue
     read, written = served_code(source or AUTO, catalogue.languages), served_code(target, catalogue.languages)

@@ -9,7 +9,7 @@ from fastapi.responses import Response
 from pydantic import BaseModel, Field, InstanceOf, WithJsonSchema
 
 from regard.serve.api.access import admitted
-from regard.serve.api.deepl import asked_pair, ignored
+from regard.serve.api.deepl import deepl_pair, ignored
 from regard.serve.api.deepl_glossaries import MESSAGE, DeepLFields, terms_of
 from regard.serve.api.endpoint import BINARY, USUAL, asking, refusals
 from regard.serve.api.files import check_allowed, check_file, file_errors
@@ -47,7 +47,7 @@ class DocumentHandle(BaseModel):
 
 
 class DocumentStatus(BaseModel):
-    """How far a document is: queued, translating, done or error."""
+    """State of a document: queued, translating, done or error."""
 
     document_id: str
     status: str
@@ -67,7 +67,7 @@ async def upload_document(service: Service, request: Request) -> DocumentHandle:
     suffix = PurePath(file.name).suffix.lower()
     if (wanted := question.output_format) and f".{wanted.lower().lstrip('.')}" != suffix:
         raise bad(f"Value for 'output_format' not supported: the file is {suffix}")
-    source, target = asked_pair(service, question.source_lang, question.target_lang)
+    source, target = deepl_pair(service, question.source_lang, question.target_lang)
     pair = source, target
     terms = await terms_of(service, request, question.glossary_id, pair) or await service.glossaries.read("", pair)
     with file_errors():

@@ -9,7 +9,7 @@ import pytest
 from known_engine import listening_server, pairs, served
 from office_files import pptx
 
-from regard.serve.documents import MOST_OWN, Documents, WrittenDocument
+from regard.serve.documents import MOST_OF_CLIENT, Documents, WrittenDocument
 from regard.serve.downloads import KEPT_SECONDS, Downloads
 from regard.serve.engine import Busy, ServingError
 from regard.serve.errors import ApiError
@@ -153,16 +153,16 @@ def test_documents_take_turns_and_expire():
             await gate.wait()
             return WrittenDocument(b"x")
 
-        made = [documents.add("me", "a.txt", 1, lambda number=number: work(number)) for number in range(MOST_OWN)]
+        made = [documents.add("me", "a.txt", 1, lambda number=number: work(number)) for number in range(MOST_OF_CLIENT)]
         await asyncio.sleep(0)
-        assert [one.status for one in made] == ["translating", *["queued"] * (MOST_OWN - 1)]
+        assert [one.status for one in made] == ["translating", *["queued"] * (MOST_OF_CLIENT - 1)]
         documents.check_room("another")
         with pytest.raises(ApiError, match="wait at a time"):
             documents.check_room("me")
         gate.set()
         await asyncio.gather(*(one.task for one in made))
         documents.check_room("me")
-        assert order == [*range(MOST_OWN)]
+        assert order == [*range(MOST_OF_CLIENT)]
         now[0] = KEPT_SECONDS + 1
         with pytest.raises(ApiError, match="not found"):
             documents.find("me", made[0].id, made[0].key)
