@@ -3,7 +3,6 @@
 import hashlib
 import json
 import os
-import shutil
 import unicodedata
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -23,6 +22,7 @@ from regard.data.readers.suggestions import SuggestionsReader
 from regard.errors import ConfigError, DataError, RegardError
 from regard.experiment.corrections import names_corrections
 from regard.experiment.data import by_ending
+from regard.http_body import limited_body
 from regard.keyed_requests import KEY_VARIABLE, direct_opener
 from regard.registry import Choice
 from regard.runs.texts import Say
@@ -34,6 +34,7 @@ ATTEMPTED = "tried.jsonl"  # beside the versions: corrections of lessons that ch
 UNDONE = "undone.jsonl"  # beside the versions: corrections of undone versions
 PAIR_SIDES = ("source", "target")
 _ROUTE, _SECONDS = "/v1/corrections/file", 60.0
+_MOST_BYTES, _MOST_SECONDS = 2**30, 600.0  # of the file of a server
 _KINDS = ("suggestions", "jsonl", "tsv", "csv", "tmx")
 _HALVED = 50  # corrections; fewer are tested in two trials, each on one half
 _TESTED, _MOST_TESTED = 0.2, 100  # fraction that one trial tests, and its most corrections
@@ -105,7 +106,7 @@ def fetched(place: str) -> Iterator[Path]:
         path = Path(folder) / "corrections.jsonl"
         try:
             with direct_opener().open(request, timeout=_SECONDS) as answer, path.open("wb") as file:
-                shutil.copyfileobj(answer, file)
+                file.writelines(limited_body(answer, most=_MOST_BYTES, seconds=_MOST_SECONDS))
         except HTTPError as error:
             hint = f"a key with the right admin in {KEY_VARIABLE}" if error.code in (400, 403) else ""
             raise RegardError(

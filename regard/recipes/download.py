@@ -21,10 +21,12 @@ from rich.console import Console
 from rich.progress import Progress
 
 from regard.errors import ConfigError, DataError, nearest
+from regard.http_body import limited_body
 
 ADDRESS = "https://object.pouta.csc.fi"
 _SHARE, _MOST = 0.05, 1_000  # dev and test set: fraction of the pairs, and maximum number, each
-_PATIENCE, _BLOCK = 30, 2**18  # seconds without a byte; bytes read at once
+_PATIENCE = 30  # seconds without a byte
+_MOST_BYTES, _MOST_SECONDS = 2**36, 24 * 3600.0  # of a download: the largest corpora of OPUS have 30 GB
 DAMAGED = (  # errors of zipfile
     BadZipFile, LargeZipFile, NotImplementedError, EOFError, OSError, ValueError, RuntimeError, zlib.error,
 )  # fmt: skip
@@ -105,7 +107,7 @@ def fetch(address: str, path: Path, progress: _Progress = lambda done, total: No
         with urlopen(Request(address, headers={"User-Agent": "regard"}), timeout=_PATIENCE) as answer:
             total = int(answer.headers.get("Content-Length") or 0) or None
             with part.open("wb") as out:
-                while block := answer.read(_BLOCK):
+                for block in limited_body(answer, most=_MOST_BYTES, seconds=_MOST_SECONDS):
                     out.write(block)
                     progress(out.tell(), total)
             if total is not None and part.stat().st_size != total:

@@ -14,6 +14,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from regard.serve.api import create_api, requests_for_models
+from regard.serve.api.deepl_documents import UPLOAD_PATH
 from regard.serve.api.programs import program_of
 from regard.serve.engine import Busy
 from regard.serve.errors import GONE, ApiError, ending, of_engine, refusal
@@ -25,7 +26,7 @@ from regard.serve.telemetry import Asked
 REQUEST_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 OPEN_WHILE_DRAINING = ("/health", "/healthz", "/readyz", "/metrics")
 FOREIGN = ("cross-site", "same-site")  # Sec-Fetch-Site of pages of another origin
-UPLOADS = ("/translate_file", "/v2/document")  # paths that take files
+UPLOADS = ("/translate_file", UPLOAD_PATH)  # paths that take files
 FORM_ROOM = 64 * KIB  # of a form around its file
 DISCARD_SECONDS = 5.0  # a refused client may go on sending this long, so that it sees the answer
 MIN_RATE = 16 * KIB  # bytes a second: minimum rate of an upload

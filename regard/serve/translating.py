@@ -32,7 +32,7 @@ from regard.text.windows import with_windows
 
 _PART = 64  # stored sentences that are aligned together
 _SOON = 2  # seconds to wait for a free file slot
-PATIENCE = 10  # time limit of a file, in multiples of a text's
+FILE_PATIENCE = 10  # time limit of a file, in multiples of a text's
 MOST_WARNINGS = 20  # reported for a file or a text
 _UNSEARCHED = "the translation memory could not be searched: confirmed translations may be missing"
 _UNEXPLAINED = "the stored translation could not be aligned with the text: check its formatting"
@@ -212,7 +212,7 @@ async def translate_file(
     known = service.memories.of(*pair) if memory else None
     matches, complete = await known.recall_file(found.originals) if known else ([[] for _ in found.texts], True)
     lines, left = _lines(model, found.texts), places_left(matches)
-    until = asyncio.get_running_loop().time() + PATIENCE * service.settings.request_timeout
+    until = asyncio.get_running_loop().time() + FILE_PATIENCE * service.settings.request_timeout
     answers = await _asked(model, question.of(lines[place] for place in left), until)
     predictions = join_answers(found.texts, matches, answers)
     predictions = await in_thread(sum(map(len, found.texts)), with_term_uses, predictions, terms)

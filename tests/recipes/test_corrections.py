@@ -13,6 +13,7 @@ from regard.config import read_checked
 from regard.data import toy
 from regard.errors import ConfigError, RegardError
 from regard.experiment import read_experiment
+from regard.recipes import corrections
 from regard.recipes.corrections import fetched, seen_corrections, trials, without_marks
 from regard.runs import Run, RunFolder
 from regard.runs.adaptation import START_FILE
@@ -233,6 +234,24 @@ def test_case_punctuation_and_numbers_are_not_compared():
     assert without_marks("１ ファイル") == without_marks("20ファイル")
     assert (without_marks("…"), without_marks("?!")) == ("…", "?!")  # nothing else is left of them
     assert without_marks("की") != without_marks("का")
+
+
+def test_an_endless_file_of_a_server_is_refused(monkeypatch):
+    class Endless(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(bytes(2_000))
+
+        def log_message(self, *_):
+            pass
+
+    monkeypatch.setattr(corrections, "_MOST_BYTES", 1_000)
+    with HTTPServer(("127.0.0.1", 0), Endless) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        with pytest.raises(RegardError, match="1,000 bytes"), fetched(f"http://127.0.0.1:{server.server_port}"):
+            pass
+        server.shutdown()
 
 
 def test_a_server_cannot_send_the_key_to_another_one(monkeypatch):

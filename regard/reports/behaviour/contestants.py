@@ -15,6 +15,7 @@ from urllib.request import OpenerDirector, Request
 
 from regard.config import parse_json
 from regard.errors import ConfigError, DataError, RegardError
+from regard.http_body import limited_body
 from regard.keyed_requests import KEY_VARIABLE, direct_opener
 from regard.predictor import Predictor, load
 from regard.reports.behaviour.suite import CodePair, base_code
@@ -23,7 +24,6 @@ _PATIENCE = 60.0  # seconds of silence, and of a whole answer
 _TOGETHER = 20  # texts of a request
 _TRIES, _LONGEST_WAIT = 4, 20.0  # requests of one text, and seconds between two of them
 _MOST_BYTES = 4_000_000  # of an answer
-_PIECE = 65536  # bytes read at once
 _OK = 200
 _UNFIT = (400, 413, 422)  # the fault of a text, not of the server
 _BUSY = (429, 503)
@@ -141,7 +141,8 @@ class TranslationServer(Contestant):
             except HTTPError as error:
                 answer = error
             with answer:
-                return _Reply(answer.status, answer.headers.get("Retry-After"), _read(answer))
+                body = b"".join(limited_body(answer, most=_MOST_BYTES, seconds=_PATIENCE))
+                return _Reply(answer.status, answer.headers.get("Retry-After"), body.decode("utf-8", "replace"))
         except (HTTPException, OSError) as error:
             problem = f"cannot be reached: {getattr(error, 'reason', error)}"
             raise DataError(self.name, problem, hint="is the server running?") from error
@@ -157,16 +158,6 @@ class _Reply(NamedTuple):
     status: int
     retry_after: str | None
     text: str
-
-
-def _read(answer: Any) -> str:
-    """Return the text of an answer. Raises OSError for one that is too long, or that comes too slowly."""
-    until, found = time.monotonic() + _PATIENCE, bytearray()
-    while piece := answer.read1(_PIECE):
-        found += piece
-        if len(found) > _MOST_BYTES or time.monotonic() > until:
-            raise OSError(f"its answer is longer than {_MOST_BYTES:,} bytes or {_PATIENCE:.0f} s")
-    return found.decode("utf-8", "replace")
 
 
 class _Refused(RegardError):

@@ -18,7 +18,7 @@ from regard.serve.documents import UploadedDocument, WrittenDocument
 from regard.serve.engine import Busy
 from regard.serve.errors import bad
 from regard.serve.service import Service
-from regard.serve.translating import PATIENCE, open_file, translate_file
+from regard.serve.translating import FILE_PATIENCE, open_file, translate_file
 
 
 class DocumentQuestion(DeepLFields):
@@ -74,7 +74,7 @@ async def upload_document(service: Service, request: Request) -> DocumentHandle:
         opened = await open_file(service, file.data, suffix, source, target, request.state.asked)
 
     async def work() -> WrittenDocument:
-        until = asyncio.get_running_loop().time() + PATIENCE * service.settings.request_timeout
+        until = asyncio.get_running_loop().time() + FILE_PATIENCE * service.settings.request_timeout
         while True:
             try:
                 with file_errors():
@@ -114,13 +114,14 @@ async def _asked_document(service: Service, request: Request) -> UploadedDocumen
     return service.documents.find(request.state.owner, request.path_params["document_id"], question.document_key)
 
 
-_ONE = "/v2/document/{document_id}"
+UPLOAD_PATH = "/v2/document"
+_ONE = f"{UPLOAD_PATH}/{{document_id}}"
 _USUAL: dict[str, Any] = {"tag": "DeepL", "refused": refusals(*USUAL, 404, error=MESSAGE)}
 _KEYED: dict[str, Any] = {**_USUAL, "needs_model": False, "path": ("document_id",)}
 _SHORT: dict[str, Any] = {"response_model_exclude_none": True}
 DOCUMENT_ENDPOINTS = (
     (
-        "/v2/document",
+        UPLOAD_PATH,
         asking(upload_document, DocumentQuestion, DocumentHandle, MULTIPART, **_USUAL, **_SHORT),
     ),
     (_ONE, asking(document_status, DocumentKey, DocumentStatus, JSON, FORM, **_KEYED, **_SHORT)),

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,20 @@ def test_the_field_of_few_short_values_is_the_label(name, header, label, tmp_pat
     assert found.fields == {"label": label, "text": 3 - label}
     assert found.header is header
     assert found.labels == ("neg", "pos", "so so")
+
+
+def test_long_numbers_are_read_at_once(tmp_path):
+    """Each cell is compared with the form of a number: a pattern that begins anew at every digit takes minutes."""
+    rows = [(f"{'0' * 200_000}x", str(n % 2), text) for n, text in enumerate(TEXTS)]
+    began = time.process_time()
+    found = label_layout(saved(tmp_path / "a.tsv", rows), "tsv", ("text", "label"))
+    assert (found.fields["label"], time.process_time() - began < 2.0) == (2, True)
+
+
+@pytest.mark.parametrize("value", ["1", "-1.5", "+,5", "1,5e-3", "12E4"])
+def test_measurements_are_no_labels(tmp_path, value):
+    rows = [(f"{value}{n}", str(n % 2), text) for n, text in enumerate(TEXTS)]
+    assert label_layout(saved(tmp_path / "a.tsv", rows), "tsv", ("text", "label")).fields["label"] == 2
 
 
 def test_numbers_and_names_beside_the_text_are_left_aside(tmp_path):

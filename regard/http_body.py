@@ -1,0 +1,23 @@
+"""Bodies of HTTP answers, read within a limit of size and one of time."""
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+_PIECE = 65536  # bytes read at once
+
+
+def limited_body(answer: Any, *, most: int, seconds: float) -> Iterator[bytes]:
+    """Yield the body of an answer of urllib in pieces.
+
+    Raises ConnectionAbortedError above a number of bytes, TimeoutError after a number of seconds in all: a server may
+    send a byte at a time.
+    """
+    until, size = time.monotonic() + seconds, 0
+    while piece := answer.read1(_PIECE):
+        size += len(piece)
+        if size > most:
+            raise ConnectionAbortedError(f"its answer has more than the limit of {most:,} bytes")
+        if time.monotonic() > until:
+            raise TimeoutError(f"its answer takes longer than the limit of {seconds:,.0f} seconds")
+        yield piece
