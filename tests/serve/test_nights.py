@@ -16,10 +16,10 @@ ANIMALS = {
     "bear": "Bär", "wolf": "Wolf", "fox": "Fuchs", "hen": "Henne", "duck": "Ente", "frog": "Frosch", "snake": "Natter",
 }  # fmt: skip
 LONG = [
-    "training.max_updates=150",
-    "training.validate_every=50",
+    "training.max_updates=400",
+    "training.validate_every=100",
     "training.learning_rate=0.02",
-    "data.dev_fraction=0.3",
+    "training.metric=chrf",
 ]
 MINUTES = float(os.environ.get("REGARD_NIGHT_MINUTES", "3"))
 SWAPPED = "the new model answers"
@@ -42,7 +42,8 @@ def until(process, text, count=1):
 @pytest.mark.slow
 def test_a_server_learns_by_its_clock_and_what_is_undone_stays_so(tmp_path):
     run, file = tmp_path / "run", tmp_path / "better.jsonl"
-    done = regard("train", *write_texts(tmp_path), "--run", run, "-q", *SMALL, *LONG)
+    dev = [f"data.dev.{side}={tmp_path / name}" for side, name in (("source", "a.en"), ("target", "a.de"))]
+    done = regard("train", *write_texts(tmp_path), *dev, "--run", run, "-q", *SMALL, *LONG)
     assert done.code == 0, done.said
     rows = [{"q": f"yes the {one} runs", "s": f"ja {other} läuft"} for one, other in ANIMALS.items()]
     file.write_text("".join(json.dumps({**row, "source": "en", "target": "de"}) + "\n" for row in rows), "utf-8")
