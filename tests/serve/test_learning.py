@@ -6,16 +6,31 @@ import logging
 import os
 import sys
 import time as clock
-from datetime import datetime, time
+from datetime import datetime, time, timedelta
 
 import pytest
 from known_engine import KnownClassifier, made, pairs
-from small_runs import regard, unsaid
+from serving import Process
+from small_runs import SMALL, regard, unsaid, write_texts
 
+from regard.config.versions import current_version
 from regard.errors import ConfigError
 from regard.serve import learning
 from regard.serve.settings import read_hour
 
+ANIMALS = {
+    "dog": "Hund", "cat": "Katze", "bird": "Vogel", "horse": "Pferd", "cow": "Kuh", "pig": "Schwein", "fish": "Fisch",
+    "bear": "Bär", "wolf": "Wolf", "fox": "Fuchs", "hen": "Henne", "duck": "Ente", "frog": "Frosch", "snake": "Natter",
+}  # fmt: skip
+LONG = [
+    "training.max_updates=400",
+    "training.validate_every=100",
+    "training.learning_rate=0.02",
+    "training.metric=chrf",
+]
+MINUTES = float(os.environ.get("REGARD_NIGHT_MINUTES", "3"))
+SWAPPED = "the new model answers"
+PATIENCE = 1800.0  # seconds of a lesson; the machine may have much else to do
 FIGURES = {"metric": "loss", "start": 2.0, "selected": 1.5, "interval": [-0.7, -0.3]}
 TAUGHT = {"kept": "adapted", "version": 3, "new": FIGURES, "old": {**FIGURES, "metric": "BLEU"}}
 
@@ -127,3 +142,40 @@ def test_strangers_do_not_teach(tmp_path, monkeypatch):
 def test_learning_needs_a_file_of_suggestions(tmp_path):
     (tmp_path / "experiment.yaml").touch()
     assert unsaid(regard("serve", tmp_path, "--learn", "nightly"), "--learn", "--suggestions FILE") == []
+
+
+def soon():
+    """A minute of the clock that comes after the server has started, also on a machine with much else to do."""
+    return f"{datetime.now().astimezone() + timedelta(minutes=MINUTES):%H:%M}"
+
+
+def until(process, text, count=1):
+    begin = clock.monotonic()
+    while process.said.count(text) < count:
+        assert process.process.poll() is None, process.said
+        assert clock.monotonic() - begin < PATIENCE, process.said
+        clock.sleep(0.2)
+
+
+@pytest.mark.slow
+def test_a_server_learns_by_its_clock_and_what_is_undone_stays_so(tmp_path):
+    run, file = tmp_path / "run", tmp_path / "better.jsonl"
+    dev = [f"data.dev.{side}={tmp_path / name}" for side, name in (("source", "a.en"), ("target", "a.de"))]
+    done = regard("train", *write_texts(tmp_path), *dev, "--run", run, "-q", *SMALL, *LONG)
+    assert done.code == 0, done.said
+    rows = [{"q": f"yes the {one} runs", "s": f"ja {other} läuft"} for one, other in ANIMALS.items()]
+    file.write_text("".join(json.dumps({**row, "source": "en", "target": "de"}) + "\n" for row in rows), "utf-8")
+
+    served = run, "--port", 0, "--suggestions", file, "--learn"
+    process = Process(tmp_path, *served, soon())
+    until(process, "learn: ")
+    assert "version 1 is in use" in process.said
+    until(process, SWAPPED)
+    assert regard("undo", run).code == 0
+    until(process, SWAPPED, 2)
+    assert (current_version(run), process.end()) == (0, 0)
+
+    process = Process(tmp_path, *served, soon())  # the next night
+    until(process, "learn: ")
+    assert "better.jsonl, without those of undone versions: has 0 corrections" in process.said, process.said
+    assert (current_version(run), process.end()) == (0, 0)
