@@ -45,8 +45,8 @@ class TranslationTexts(ExampleTexts):
 
     def answered(self, prediction: Prediction) -> Ids:
         """Return the ids of a translation, with the context that its source was read with."""
-        read = cast(TextPrediction, prediction).augmented or prediction.source
-        return super().answered(replace(prediction, source=read))
+        augmented = prediction.augmented if isinstance(prediction, TextPrediction) else ""
+        return super().answered(replace(prediction, source=augmented or prediction.source))
 
     def unanswerable(self, example: ColumnTexts) -> Prediction | None:
         """Copy a text in a script that training never saw."""
