@@ -44,10 +44,12 @@ def opened(
         row = format_named("runtime", {"quantization": precision})
         export_folder(row, predictor, place, count=0, say=lambda line: None)
         translator = RuntimeTranslator(place, threads=1, library=compiled)
-        pairs = zip(predictor.predict(lines, safeguards=False), translator.translate(lines), strict=True)
+        pairs = zip(
+            predictor.predict(lines, safeguards=False), translator.translate(lines, safeguards=False), strict=True
+        )
         equal.append(f"{precision}: {sum(one.text == other for one, other in pairs)} of {len(lines)} texts are equal")
         runs[f"regard, {precision}"] = lambda one=predictor: one.predict(lines, safeguards=False)
-        runs[f"runtime, {precision}"] = lambda one=translator: one.translate(lines)
+        runs[f"runtime, {precision}"] = lambda one=translator: one.translate(lines, safeguards=False)
         starts[f"runtime, {precision}"] = ["-c", PROGRAM, compiled._name, "translate", str(place)]
     return runs, starts, equal
 

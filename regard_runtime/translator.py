@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from regard_runtime.engine import Engine, EngineFault, SearchRules, TensorPlace
 from regard_runtime.library import engine_library
+from regard_runtime.loops import loop_of
 from regard_runtime.pieces import PieceTable
 
 SETTINGS_NAME, WEIGHTS_NAME = "translator.json", "weights.bin"
@@ -27,7 +28,7 @@ class Translation(NamedTuple):
 
     text: str
     score: float
-    finished: bool  # False: cut off at the limit of its length
+    finished: bool  # False: cut off at the limit of its length, or where a loop began anew
 
 
 class Forced(NamedTuple):
@@ -66,12 +67,17 @@ class RuntimeTranslator:
         self.threads = threads or os.cpu_count() or 1
         self._engine = _opened(folder, self.settings, engine_library() if library is None else library)
 
-    def translate(self, texts: Sequence[str]) -> list[str]:
-        """Translate sentences; nothing becomes nothing. Raises ValueError for a text that is too long."""
-        return [found[0].text if found else "" for found in self.translations(texts)]
+    def translate(self, texts: Sequence[str], *, safeguards: bool = True) -> list[str]:
+        """Translate sentences; nothing becomes nothing. Raises ValueError for a text that is too long.
 
-    def translations(self, texts: Sequence[str], n_best: int = 1) -> list[list[Translation]]:
-        """Return the best translations of each text, none of an empty one.
+        `safeguards`: remove repetition loops.
+        """
+        return [found[0].text if found else "" for found in self.translations(texts, safeguards=safeguards)]
+
+    def translations(
+        self, texts: Sequence[str], n_best: int = 1, *, safeguards: bool = True
+    ) -> list[list[Translation]]:
+        """Return the best translations of each text, none of an empty one; `safeguards` as of `translate`.
 
         Raises ValueError for a text that is too long.
         """
@@ -83,7 +89,11 @@ class RuntimeTranslator:
             sources = [rows[number] for number in group]
             limits = [self.limit(len(source)) for source in sources]
             for number, some in zip(group, self._engine.translate(sources, rules, limits, n_best), strict=True):
-                found[number] = [Translation(self.target.decode(one.ids), one.score, one.finished) for one in some]
+                ends = [self._loop(rows[number], one.ids) if safeguards else None for one in some]
+                found[number] = [
+                    Translation(self.target.decode(one.ids[:end]), one.score, one.finished and end is None)
+                    for one, end in zip(some, ends, strict=True)
+                ]
 
         if len(groups) > 1 and self.threads > 1:
             from concurrent.futures import ThreadPoolExecutor  # slow to import, and one text needs none
@@ -104,6 +114,13 @@ class RuntimeTranslator:
             [table[one] for one in ids] for table, ids in zip(listed, (read, [*written, end]), strict=True)
         )
         return Forced(source_pieces, target_pieces, log_probs, weights)
+
+    def _loop(self, source: Sequence[int], ids: Sequence[int]) -> int | None:
+        """Return where a loop begins anew that the source has not; None without one."""
+        end = loop_of(ids)
+        if end is None or loop_of(source) is not None or not any(map(str.isalpha, self.target.decode(ids[end:]))):
+            return None  # without a letter it may be a long number or a line
+        return end
 
     def ids(self, text: str, number: int) -> list[int]:
         """Return the ids of a text with its end; `number` names it in the ValueError for one that is too long."""

@@ -83,7 +83,7 @@ class RuntimeProgram:
         self._translator = RuntimeTranslator(folder, library=compiled)
 
     def translate(self, texts: Sequence[str]) -> list[str]:
-        return self._translator.translate(texts)
+        return self._translator.translate(texts, safeguards=False)
 
     def log_probs(self, texts: Sequence[str], targets: Sequence[Sequence[int]]) -> list[Tensor] | None:
         return None

@@ -8,13 +8,11 @@ from regard.data.columns import TextColumn
 from regard.decoding import Hypothesis
 from regard.records import PAD, Sequences
 from regard.results import TextPrediction
+from regard_runtime.loops import loop_of
 
 COPIED = "its script is not in the training data: copied unchanged"
 LOOPED = "repetition loop removed"
 UNKNOWN = 0.5  # minimum fraction of unknown letters of a text
-LOOP_PIECES, LOOP_TIMES = 8, 4  # maximum pieces of a loop, and minimum number of its rounds
-ALL_LOOP_PIECES = 8  # minimum pieces of all its rounds together
-AGAIN = 6  # minimum repeated pieces of a loop: two pieces in four rounds
 
 
 def text_prediction(source: str, ranked: Sequence[Hypothesis], target: TextColumn) -> TextPrediction:
@@ -75,17 +73,3 @@ def without_loop(prediction: TextPrediction, source: Sequence[int], target: Text
         finished=False,
         warning=LOOPED,
     )
-
-
-def loop_of(ids: Sequence[int]) -> int | None:
-    """Return the start of the second round of the first loop; None without a loop."""
-    if len(ids) - len({*ids}) < AGAIN:
-        return None
-    for start in range(len(ids) - ALL_LOOP_PIECES + 1):
-        for length in range(1, min(LOOP_PIECES, (len(ids) - start) // LOOP_TIMES) + 1):
-            end = start + length
-            while end < len(ids) and ids[end] == ids[end - length]:
-                end += 1
-            if end - start >= max(ALL_LOOP_PIECES, LOOP_TIMES * length):
-                return start + length
-    return None

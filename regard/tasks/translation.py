@@ -24,13 +24,13 @@ from regard.tasks.spec import TaskSpec, Wording
 from regard.tasks.task import Task
 from regard.tasks.text_predictions import (
     COPIED,
-    loop_of,
     rows_of,
     text_prediction,
     unknown_script,
     without_loop,
 )
 from regard.text.clean import clean
+from regard_runtime.loops import loop_of
 
 
 class TranslationTexts(ExampleTexts):

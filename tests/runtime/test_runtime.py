@@ -95,7 +95,7 @@ def test_searches_are_those_of_the_run(search, run, export):
     named = {"gnmt": "normalisation=gnmt"}
     changes = [f"decoding.search.{named.get(name, f'{name}={value}')}" for name, value in search.items()]
     ours = load(run, changes).predict(TEXTS, safeguards=False)
-    theirs = opened(export, **search).translations(TEXTS)
+    theirs = opened(export, **search).translations(TEXTS, safeguards=False)
     for one, (other,) in zip(ours, theirs, strict=True):
         assert (other.text, other.finished, other.score) == (one.text, one.finished, one.score)
 
@@ -104,7 +104,7 @@ def test_n_best_lists_and_batches_are_those_of_the_run(run, export):
     ours = load(run, ["decoding.search.n_best=3"]).predict(TEXTS, safeguards=False)
     translator = opened(export)
     for text, one in zip(TEXTS, ours, strict=True):
-        assert [found.text for found in translator.translations([text], 3)[0]] == [
+        assert [found.text for found in translator.translations([text], 3, safeguards=False)[0]] == [
             found.text for found in (one, *one.alternatives)
         ]
 
@@ -134,8 +134,18 @@ def test_eight_bits_are_those_of_the_run(run, tmp_path):
     places = json.loads((tmp_path / "int8" / "translator.json").read_text())["tensors"]
     assert sizes[0] < sizes[1] and sum(one is not None and one[3] == 1 for one in places) > 10
     ours = [one.text for one in rounded.predict(TEXTS, safeguards=False)]
-    theirs = opened(tmp_path / "int8").translate(TEXTS)
+    theirs = opened(tmp_path / "int8").translate(TEXTS, safeguards=False)
     assert np.mean([one == other for one, other in zip(ours, theirs, strict=True)]) >= 0.9
+
+
+def test_loops_are_removed_as_the_run_removes_them(run, export):
+    weak = ["decoding.search.min_length=30", "decoding.search.max_extra=60"]
+    ours = load(run, weak).predict(TEXTS)
+    theirs = opened(export, min_length=30, max_extra=60).translations(TEXTS)
+    assert sum(one.warning == "repetition loop removed" for one in ours) > 5
+    for one, (other,) in zip(ours, theirs, strict=True):
+        if not one.warning or one.warning == "repetition loop removed":
+            assert (other.text, other.finished) == (one.text, one.finished)
 
 
 def test_nothing_becomes_nothing_and_long_texts_are_named(export):
