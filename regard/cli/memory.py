@@ -11,9 +11,10 @@ from regard.cli.emit import emit, say_unless
 from regard.cli.files import check_writable
 from regard.cli.help_page import Command, PageGroup
 from regard.cli.options import Json, Quiet
-from regard.errors import DataError
+from regard.errors import ConfigError, DataError, nearest
 
 if TYPE_CHECKING:
+    from regard.memory import TranslationMemory
     from regard.reports.report import Report
     from regard.results import MemoryMatch
 
@@ -111,21 +112,47 @@ def _lines() -> Iterator[str]:
 @memory_app.command("remove", cls=Command)
 def remove_command(
     memory: MemoryArgument,
-    source: Annotated[str, typer.Argument(metavar="SOURCE", help="Text of the segment.")],
-    target: Annotated[str, typer.Argument(metavar="TARGET", help="Its translation.")],
+    source: Annotated[str | None, typer.Argument(metavar="[SOURCE]", help="Text of the segment.")] = None,
+    target: Annotated[str | None, typer.Argument(metavar="[TARGET]", help="Its translation.")] = None,
     *,
+    author: Annotated[
+        str, typer.Option(metavar="NAME", help="Count the segments of this translator; with --yes remove them.")
+    ] = "",
+    yes: Annotated[bool, typer.Option("--yes", help="Remove the segments of --author.")] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Remove a segment that is wrong.
+    """Remove a segment that is wrong, or all segments of an author.
+
+    The author is noted beside a segment (regard memory search --json prints it): the name of `add --author`, or
+    of the client that confirmed it on a server. A key also stands for all translators that confirmed with it.
 
     regard memory remove en-de.memory "A dog runs." "Ein Hund rent."
+    regard memory remove en-de.memory --author office
+    regard memory remove en-de.memory --author office --yes
     """
+    if bool(author) == (source is not None) or (source is None) != (target is None) or yes > bool(author):
+        raise ConfigError("SOURCE TARGET, or --author", "one of them must be given", "--author NAME")
     from regard.memory import TranslationMemory
 
     store = TranslationMemory(memory)
-    if not store.remove(source, target):
+    if author:
+        _remove_author(store, author, yes)
+    elif not store.remove(source or "", target or ""):
         raise DataError(memory, "has no such segment", hint=f'regard memory search {memory} "{source}"')
     say_unless(quiet)(f"{memory}: {len(store):,} segments")
+
+
+def _remove_author(store: "TranslationMemory", author: str, sure: bool) -> None:
+    """Print the number of segments of an author or key, and remove them where it is `sure`."""
+    authors = store.authors()
+    found = {one: count for one, count in authors.items() if one == author or one.endswith(f" ({author})")}
+    if not found:
+        raise DataError(store.path, f"has no segments of '{author}'", hint=nearest(author, filter(None, authors)))
+    for one, count in found.items():
+        if sure:
+            print(f"{one!r}: {store.remove_author(one):,} segments removed")
+        else:
+            print(f"{one!r}: {count:,} segments; --yes removes them")
 
 
 @memory_app.command("export", cls=Command)

@@ -158,6 +158,25 @@ class TranslationMemory:
         with self._faults(), self._writing():
             return self._connection.execute("DELETE FROM segments WHERE pair = ?", (pair,)).rowcount > 0
 
+    def authors(self) -> dict[str, int]:
+        """Return the number of segments of each author."""
+        with self._faults():
+            return dict(self._rows("SELECT author, count(*) FROM segments GROUP BY author"))
+
+    def remove_author(self, author: str) -> int:
+        """Remove all segments of an author, also from the index, and return how many there were."""
+        with self._faults(), self._writing():
+            gone = self._rows("SELECT id, source FROM segments WHERE author = ?", (author,))
+            self._connection.execute("DELETE FROM segments WHERE author = ?", (author,))
+            postings = _postings_of(gone)
+            ids = self._counted(Counter({word: -count for word, count in _counts(postings).items()}))
+            for (word, length), numbers in postings.items():
+                blocks = "SELECT rowid, segments FROM postings WHERE word = ? AND length = ?"
+                for row, block in self._rows(blocks, (ids[word], length)):
+                    left = np.setdiff1d(np.frombuffer(block, np.uint32), np.asarray(numbers)).tobytes()
+                    self._connection.execute("UPDATE postings SET segments = ? WHERE rowid = ?", (left, row))
+        return len(gone)
+
     def segments(self) -> Iterator[TranslationUnit]:
         """Yield all segments in the order in which they were added."""
         with self._faults():
@@ -280,11 +299,7 @@ class TranslationMemory:
         )
         self._connection.executemany(insert, rows)
         new = self._rows("SELECT id, source FROM segments WHERE id >= ? ORDER BY id", (first,))
-        postings, block = defaultdict[tuple[str, int], Any](lambda: array("I")), first
-        for number, source in new:
-            words = segment_words(source)
-            for word in set(words):
-                postings[word, len(words)].append(number)
+        postings, block = _postings_of(new), first
         ids = self._counted(_counts(postings))
         self._connection.executemany(
             "INSERT INTO postings VALUES (?, ?, ?, ?)",
@@ -355,6 +370,16 @@ class TranslationMemory:
 def _in_context(rows: Iterable[Any], before: str) -> list[MemoryMatch]:
     """Return segments of the same text as matches; `before`: the text before it."""
     return [MemoryMatch(IN_CONTEXT if before and row[6] == before else EXACT, *row[:6]) for row in rows]
+
+
+def _postings_of(segments: Iterable[tuple[int, str]]) -> dict[tuple[str, int], Any]:
+    """Numbers and sources of segments → the numbers of those that have a word, by the number of their words."""
+    postings = defaultdict[tuple[str, int], Any](lambda: array("I"))
+    for number, source in segments:
+        words = segment_words(source)
+        for word in set(words):
+            postings[word, len(words)].append(number)
+    return postings
 
 
 def _counts(postings: Mapping[tuple[str, int], Sequence[int]]) -> Counter[str]:

@@ -54,6 +54,19 @@ def test_a_removed_segment_is_not_found(tmp_path):
     assert unsaid(done, "has no such segment") == []
 
 
+def test_an_author_is_counted_before_anything_is_removed(tmp_path):
+    memory, _ = filled(tmp_path)
+    others = tmp_path / "others.tsv"
+    for place, author in enumerate(("office", "Bob (office)", "Bob (offices)")):
+        others.write_text(f"Text {place}\tText {place}\n", encoding="utf-8")
+        regard("memory", "add", memory, others, "--author", author)
+    for words, left in ((["Ann"], 5), (["Ann", "--yes"], 3), (["office"], 3), (["office", "--yes"], 1)):
+        assert f"{left} segments" in regard("memory", "remove", memory, "--author", *words).stderr
+    regard("memory", "export", memory, "-o", tmp_path / "out.tsv")
+    assert "Text 2" in (tmp_path / "out.tsv").read_text(encoding="utf-8")
+    assert unsaid(run("memory", "remove", memory, "--author", "bob (offices)"), "'Bob (offices)'") == []
+
+
 def test_a_memory_is_written_and_read_again(tmp_path):
     memory, _ = filled(tmp_path)
     for name in ("out.tmx", "out.tmx.gz", "out.tsv"):
@@ -76,6 +89,10 @@ def test_refusals(tmp_path):
         (("add", memory, tmp_path / "absent.tsv"), "there is no such file"),
         (("export", memory, "-o", tmp_path / "out.csv"), "unknown ending"),
         (("search", tmp_path / "old.tmx", "x"), "cannot be used"),
+        (("remove", memory), "--author"),
+        (("remove", memory, "A dog"), "--author"),
+        (("remove", memory, "A dog", "Ein Hund", "--yes"), "--author"),
+        (("remove", memory, "A dog", "Ein Hund", "--author", "Ann"), "--author"),
         (("add", memory, tmp_path / "old.tmx", "--languages", "en", "fr"), "has en → de, not en → fr"),
     ):
         assert unsaid(run("memory", *words), said) == []

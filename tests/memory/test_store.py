@@ -85,6 +85,28 @@ def test_a_pair_stands_once_and_can_be_removed(memory):
     assert memory.search("A dog runs", threshold=50) == []
 
 
+def test_an_author_is_removed_also_from_the_index(memory, tmp_path):
+    texts = [*dict.fromkeys(sentences(200, 4))]
+    units = [Unit(text, "x", author=("Ann", "Bob")[place % 3 == 0]) for place, text in enumerate(texts)]
+    for some in (units[:50], units[50:51], units[51:]):
+        memory.add(some)
+    kept = [unit for unit in units if unit.author == "Bob"]
+    assert memory.remove_author("Ann") == len(units) - len(kept) == len(units) - len(memory)
+    assert memory.authors() == {"Bob": len(kept)} and memory.remove_author("Ann") == 0
+    alone = TranslationMemory(tmp_path / "bob.memory", LANGUAGES)
+    alone.add(kept)
+    for text in texts:
+        assert [one.source for one in memory.search(text)] == [one.source for one in alone.search(text)]
+    (size, words), (wanted, counts) = (
+        (
+            sum(len(row[0]) for row in one._rows("SELECT segments FROM postings")),
+            {*one._rows("SELECT word, count FROM words WHERE count > 0")},
+        )
+        for one in (memory, alone)
+    )
+    assert (size, words) == (wanted, counts)
+
+
 def test_texts_without_spaces_are_compared_by_characters(memory):
     memory.add([Unit("我喜欢吃苹果", "I like apples")])
     (found,) = memory.search("我喜欢吃香蕉", threshold=60)
