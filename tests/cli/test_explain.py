@@ -23,7 +23,7 @@ class Seer:
     def explainer(self):
         return self
 
-    def predict(self, texts, explain):
+    def predict(self, texts, explain, **context):
         assert explain
         weights = [[0.1, 0.5, 0.4], [0.8, 0.1, 0.1]]
         found = Explanation.of_text(["red", "▁ho", "use"], ["rot", "▁Haus"], [(0, 1), (1, 0)], weights)
@@ -74,7 +74,7 @@ def test_json_holds_every_text():
 @pytest.mark.parametrize("kind", ["svg", "png"])
 def test_a_model_that_looks_at_no_words_has_no_picture(monkeypatch, tmp_path, kind):
     class Blind(Seer):
-        def predict(self, texts, explain):
+        def predict(self, texts, explain, **context):
             found = Explanation.of_text(["red", "</s>"], ["rot", "</s>"], [], [])
             return [Prediction(text, "rot", -1.0, [-0.5, -0.5], explanation=found) for text in texts]
 

@@ -23,6 +23,7 @@ from regard.data.readers.line_stream import READ_BYTES, chunks_of_lines
 from regard.documents.files import FileError
 from regard.errors import ConfigError, DataError, TooLongError
 from regard.predictor.setup import NATIVE
+from regard.predictor.source_context import SourceContext
 from regard.results import Explanation, Prediction
 from regard.tasks import LanguageModelTask, TranslationTask
 from regard.tasks.classification import ClassificationTask
@@ -33,18 +34,18 @@ ROOT = Path(__file__).parents[2]
 class Echo:
     """Answers each text with itself in capitals, and one worse answer."""
 
-    task, setup = TranslationTask, SimpleNamespace(abilities=NATIVE)
+    task, setup = TranslationTask, SimpleNamespace(abilities=NATIVE, context=SourceContext({}))
     explainer = SimpleNamespace(with_evidence=list)
 
     def translate(self, texts, *, memory=None):
         return self.predict(texts)
 
-    def translate_file(self, data, suffix, *, memory=None):
+    def translate_file(self, data, suffix, *, memory=None, **given):
         if suffix == ".docx":
             raise FileError("is broken")
         return data.upper(), [Prediction("", "", 0.0, warning="copied")]
 
-    def predict(self, texts, explain=False):
+    def predict(self, texts, explain=False, **context):
         for line, text in enumerate(texts, start=1):
             if text == "too long":
                 raise TooLongError("source", "9 pieces are more than this model takes", line=line, hint="split it")
@@ -177,10 +178,10 @@ def test_links_stand_behind_the_best_text_or_in_the_object(monkeypatch, n_best):
     answer = Prediction("red house", "rot Haus", -0.5, alternatives=[Prediction("red house", "?", -2.0)])
 
     class Seer:
-        task, setup = TranslationTask, SimpleNamespace(abilities=NATIVE)
+        task, setup = TranslationTask, SimpleNamespace(abilities=NATIVE, context=SourceContext({}))
         explainer = SimpleNamespace(with_evidence=list)
 
-        def predict(self, texts, explain):
+        def predict(self, texts, explain, **context):
             assert explain
             return [replace(answer, explanation=found) for _ in texts]
 
