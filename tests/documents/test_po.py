@@ -1,10 +1,12 @@
 """Messages of gettext: empty translations are filled, all other lines the same."""
 
+import io
 import re
 from contextlib import suppress
 from gettext import c2py
 
 import pytest
+from babel.messages.pofile import read_po
 from hostile import all_translated, shouted
 from processor_time import within
 
@@ -102,6 +104,20 @@ def test_a_header_without_language_and_rule_gets_both(head, target, forms):
     fields = written[: written.index("\n\n")].split("\n")[2:]
     assert all(line.endswith('\\n"') for line in fields if ": " in line) or '"\\n"' in fields
     assert loud(written, target=target) == written
+
+
+EMPTY = 'msgid ""\nmsgstr ""\n\n'
+
+
+@pytest.mark.parametrize("head", ["", EMPTY, EMPTY.removesuffix("\n")], ids=["none", "empty", "empty and adjoining"])
+@pytest.mark.parametrize("flags", ["", "#, c-format\n"])
+def test_a_new_header_is_not_fuzzy_and_every_new_translation_is(head, flags):
+    text = f'{head}{flags}msgid "One"\nmsgstr ""\n\n#. two\nmsgid "Two"\nmsgstr ""\n'
+    written = loud(text)
+    found = read_po(io.BytesIO(written.encode()))
+    assert [(one.string, one.fuzzy) for one in found if one.id] == [("ONE", True), ("TWO", True)]
+    assert (str(found.locale), found.charset, found.fuzzy) == ("de", "utf-8", False)
+    assert '"\\n"' not in written.split("\n")
 
 
 def test_fuzzy_messages_are_counted_and_stay():

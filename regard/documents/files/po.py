@@ -163,7 +163,7 @@ class _Writer:
     def written(self, entries: Sequence[_Entry], texts: Iterator[str], pair: tuple[str, str] | None) -> str:
         """Return the file; `texts` has the translations of each message: singular, and plural if it has one."""
         lines = [*self.lines]
-        rule = self._label(lines, pair[1]) if pair else _PluralRule.of(*_plurals(self.header))
+        rule, head = self._label(lines, pair[1]) if pair else (_PluralRule.of(*_plurals(self.header)), "")
         for entry in entries:
             forms = {"msgstr": next(texts)}
             if "msgid_plural" in entry.texts:
@@ -176,10 +176,13 @@ class _Writer:
                 lines[entry.begin] = f"#, fuzzy{self.end}{lines[entry.begin]}"
             elif "fuzzy" not in lines[entry.flags]:
                 lines[entry.flags] = lines[entry.flags].replace("#,", "#, fuzzy,", 1)
-        return "".join(lines)
+        return head + "".join(lines)
 
-    def _label(self, lines: list[str], code: str) -> _PluralRule:
-        """Write language and plural rule into a header that leaves them open or lacks them; return the rule."""
+    def _label(self, lines: list[str], code: str) -> tuple[_PluralRule, str]:
+        """Write language and plural rule into a header that leaves them open or lacks them.
+
+        Return the rule, and the header of a file that has none, else "".
+        """
         count, expression = _plurals(self.header)
         known = count.isdigit()
         if not known:
@@ -189,30 +192,25 @@ class _Writer:
                 lines[place] = _OPEN_LANGUAGE.sub(rf"\1 {code}\2", line)
             elif line.startswith('"Plural-Forms:') and not known:
                 lines[place] = f'"Plural-Forms: nplurals={count}; plural={expression};\\n"{self.end}'
-        fields = {"Language": code, "Plural-Forms": f"nplurals={count}; plural={expression};"}
-        self._add(
-            lines,
-            [
-                f"{name}: {value}"
-                for name, value in fields.items()
-                if not re.search(f"^{name}:", self.header, re.MULTILINE)
-            ],
-        )
-        return _PluralRule.of(count, expression)
+        fields = {
+            "Content-Type": "text/plain; charset=UTF-8",
+            "Language": code,
+            "Plural-Forms": f"nplurals={count}; plural={expression};",
+        }
+        missing = [name for name in fields if not re.search(f"^{name}:", self.header, re.MULTILINE)]
+        return _PluralRule.of(count, expression), self._add(lines, [f"{name}: {fields[name]}" for name in missing])
 
-    def _add(self, lines: list[str], fields: Sequence[str]) -> None:
-        """Add fields to the header; begin one where there is none."""
+    def _add(self, lines: list[str], fields: Sequence[str]) -> str:
+        """Add fields to the header; return a new one where there is none, else ""."""
         added = "".join(f'"{field}\\n"{self.end}' for field in fields)
         if self.last is None:
-            head = ('msgid ""', 'msgstr ""', '"Content-Type: text/plain; charset=UTF-8\\n"')
-            mark = "\ufeff" if lines[0].startswith("\ufeff") else ""
-            lines[0] = (
-                mark + "".join(f"{line}{self.end}" for line in head) + added + self.end + lines[0].removeprefix(mark)
-            )
-        elif added:
-            open_line = "" if self.header.endswith("\n") else f'"\\n"{self.end}'
+            head = ('msgid ""', 'msgstr ""')
+            return "".join(f"{line}{self.end}" for line in head) + added + self.end
+        if added:
+            open_line = f'"\\n"{self.end}' if self.header and not self.header.endswith("\n") else ""
             last = lines[self.last]
             lines[self.last] = last + ("" if last.endswith("\n") else self.end) + open_line + added
+        return ""
 
     def _message(self, key: str, text: str) -> str:
         """Return the lines of a translation, broken as gettext breaks them."""
