@@ -153,14 +153,14 @@ class Trainer:
         return reason
 
     def _over(self) -> str:
-        """Return why training ends here; "" where it goes on. A time limit includes the validations of the end."""
+        """Return why training ends here; "" where one more update and the validations of the end fit the limits."""
         spent = self.clock.spent + self._ending()
         reached = limit_reached(self.settings, self.update, epoch_of(self.place), spent)
         return reached or self.selection.best.ended or self.updater.turns.ended
 
     def _ending(self) -> ClockTime:
-        """Return the time of validating the last update and the averaged weights, as long as the last validation."""
-        lacks = self.selection.lacks(self.update)
+        """Return the time of validating one more update and the averaged weights, as long as the last validation."""
+        lacks = self.selection.lacks(self.update + 1)
         averages = min(len(self.selection.best.updates) + lacks, self.settings.average) > 1
         return sum([self.validation] * (lacks + averages), ClockTime())
 

@@ -54,7 +54,7 @@ def test_no_run_is_written_where_others_change(place, monkeypatch):
     monkeypatch.setattr(proof, "_refusal", lambda *found: "others suffer")
     monkeypatch.setattr(training, "_UPDATES", 2)
     monkeypatch.setattr(training, "_WORD_UPDATES", 2)
-    done = repaired(place, "refused", "--text", place / "others.txt")
+    done = repaired(place, "refused", "--text", place / "others.txt", "--max-changed", 100)
     assert done.exit_code == 1
     assert json.loads(done.stdout)["reason"] == "others suffer"
     assert not (place / "refused").exists()
@@ -68,13 +68,58 @@ def test_no_run_is_written_where_others_change(place, monkeypatch):
     ],
 )  # fmt: skip
 def test_refusals(mended, variants, changed, lost, says):
-    """30 repairs, of which 10 were right before, and 4 variants, of which 2 were."""
+    """30 repairs, of which 10 were right before, 4 variants, of which 2 were, and 200 other texts."""
     repairs = proof._Right([True] * 10 + [False] * 20, [True] * (10 + mended) + [False] * (20 - mended))
     held_out = proof._Right([True] * 2 + [False] * 2, [True] * variants + [False] * (4 - variants))
     bleu, texts = METRICS.build(Choice("bleu")), ["a b c d"] * 9
     test = paired_bootstrap(bleu, texts, texts, [[text] for text in texts])._replace(difference=-lost)
-    found = proof._refusal(repairs, held_out, changed, 1.0, test)
+    found = proof._refusal(repairs, held_out, proof._Others(round(2 * changed), 200), 1.0, test)
     assert bool(found) == bool(says) and says in found
+
+
+@pytest.mark.parametrize(("most", "fewest"), [(0.0, 200), (0.5, 200), (1.0, 100), (100.0, 1)])
+def test_too_few_other_texts_prove_nothing(place, most, fewest):
+    bleu, texts = METRICS.build(Choice("bleu")), ["a b c d"] * 9
+    test = paired_bootstrap(bleu, texts, texts, [[text] for text in texts])
+    found = [proof._refusal(proof._Right([False], [True]), proof._Right([], []), proof._Others(0, count), most, test)
+             for count in (fewest - 1, fewest)]  # fmt: skip
+    assert f"{fewest - 1:,} other texts" in found[0] and not found[1]
+    if fewest > 4:
+        words = [place / "run", place / "repairs.tsv", "-o", place / "few", "--text", place / "others.txt"]
+        assert unsaid(regard("repair", *words, "--max-changed", most), "4 other texts", f"{fewest:,} lines") == []
+
+
+def _trainer(place):
+    """A trainer of vectors of two pieces, and its two predictors."""
+    before, after = package.load(place / "run"), package.load(place / "run")
+    lesson = training.Lesson(REPAIRS, [], [], [], [], frozenset({7, 9}))
+    return training.RepairTrainer(before, after, lesson, 1, lambda line: None), before, after
+
+
+def test_the_weights_with_most_right_answers_are_kept(place, monkeypatch):
+    monkeypatch.setattr(training, "_CHECK_EVERY", 1)
+    trainer, _, after = _trainer(place)
+    counts, seen = iter([0, 1, 0, 1, 0]), []
+
+    def learned():
+        seen.append(training._weights(after))
+        return next(counts)
+
+    monkeypatch.setattr(trainer, "_learned", learned)
+    parameters = [*after.model.parameters()]
+    assert trainer._train(parameters, 1e-2, 5, []) == 2
+    assert all(torch.equal(one, other) for one, other in zip(parameters, seen[1], strict=True))
+    assert not all(torch.equal(one, other) for one, other in zip(seen[1], seen[4], strict=True))
+
+
+def test_vectors_that_mend_nothing_do_not_stay(place, monkeypatch):
+    monkeypatch.setattr(training, "_WORD_UPDATES", 2)
+    monkeypatch.setattr(training, "_UPDATES", 0)
+    monkeypatch.setattr(training, "right_answers", lambda predictor, pairs: [False] * len(pairs))
+    trainer, before, after = _trainer(place)
+    assert trainer.train()[:2] == (0, 0)
+    for one, other in zip(after.model.parameters(), before.model.parameters(), strict=True):
+        torch.testing.assert_close(one, other, rtol=0.0, atol=1e-7)
 
 
 def test_the_divergence_of_equal_weights_is_zero(place):
@@ -228,7 +273,9 @@ def test_a_run_without_its_texts_needs_old_ones(place):
         lines = [[pair[0] for pair in REPAIRS], [pair[1] for pair in REPAIRS]]
         for path, own in zip(old, lines, strict=True):
             path.write_text("".join(f"{line}\n" for line in [*own, *(f"word {n}" for n in range(9))]))
-        request = RepairRequest(place / "run", place / "repairs.tsv", place / "lost", old=(*map(str, old),))
+        request = RepairRequest(
+            place / "run", place / "repairs.tsv", place / "lost", max_changed=100, old=(*map(str, old),)
+        )
         found = texts_of.repair_texts(request, package.load(place / "run"), lambda line: None)
     finally:
         for copy, path in zip(copies, texts, strict=True):

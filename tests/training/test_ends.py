@@ -118,8 +118,24 @@ def test_a_time_limit_includes_the_last_validations(trainer, monkeypatch, averag
     made.selection.validate = validate
     report = made.prepare().train()
     assert report.reason == "max_minutes=5 is reached"
-    assert 290 <= report.seconds <= 302
+    assert 278 <= report.seconds <= 302  # no further update whose validation would not fit
     assert len(validations) > 3
+
+
+def test_no_update_is_begun_whose_validation_does_not_fit(trainer, monkeypatch):
+    """Each update is validated, for 20 of 60 seconds: the third one would end after them."""
+    watch = Clock(monotonic=1.0)
+    monkeypatch.setattr(clock, "time", watch)
+    made = trainer(max_minutes=1.0)
+
+    def validate(should_stop):
+        watch.now["monotonic"] += 20.0
+        return {"loss": 1.0}
+
+    made.selection.validate = validate
+    report = made.prepare().train()
+    assert report.updates == 2
+    assert report.seconds <= 60
 
 
 def test_after_so_many_minutes_of_processor_time_of_all_parts(trainer, monkeypatch, tmp_path):

@@ -8,7 +8,7 @@ from regard.evaluation.significance import SignificanceTest, paired_bootstrap
 from regard.predictor import Predictor
 from regard.recipes.corrections import TOLERANCE
 from regard.recipes.repair.faults import FaultLinks, RepairPair, is_related
-from regard.recipes.repair.texts import RepairRequest, RepairTexts
+from regard.recipes.repair.texts import RepairRequest, RepairTexts, fewest_texts
 from regard.recipes.repair.training import MENDED, answers, right_answers
 from regard.registry import Choice
 from regard.reports.report import Report
@@ -38,6 +38,18 @@ class Repaired(NamedTuple):
     reason: str  # why no run was written; "": it was
 
 
+class _Others(NamedTuple):
+    """Other texts whose old answers did not have the error."""
+
+    changed: int  # answers
+    compared: int
+
+    @property
+    def per_cent(self) -> float:
+        """Return the fraction of changed answers."""
+        return 100 * self.changed / max(1, self.compared)
+
+
 class _Right(NamedTuple):
     """Pairs that are answered as given, by the old and by the new weights."""
 
@@ -51,9 +63,8 @@ def proved(
     """Compare the answers of both weights, and decide."""
     old = answers(before, texts.others)
     changed = _changed(before, after, texts.others, old, links)
-    other = sum(not one.related for one in changed)
-    unrelated = sum(not is_related(pair, links) for pair in zip(texts.others, old, strict=True))
-    fraction = 100 * other / max(1, unrelated)
+    compared = sum(not is_related(pair, links) for pair in zip(texts.others, old, strict=True))
+    others = _Others(sum(not one.related for one in changed), compared)
     test = _standing(before, after, texts.dev)
     groups = {_REPAIRS: texts.repairs, "variants trained": texts.trained, _HELD: texts.held_out}
     right = {
@@ -64,9 +75,9 @@ def proved(
     rows = [[Cell(name), *(Cell(f"{count:,}", count) for count in (len(one.before), sum(one.before), sum(one.after)))]
             for name, one in right.items()]  # fmt: skip
     tables = [Table(["right", "texts", "before", "after"], rows)]
-    lines = [f"{len(changed):,} of {len(texts.others):,} other answers changed, {other:,} of {unrelated:,} "
-             f"({fraction:.2f} %) without the error", f"dev set: {test}"]  # fmt: skip
-    reason = _refusal(right[_REPAIRS], right.get(_HELD, _Right([], [])), fraction, request.max_changed, test)
+    lines = [f"{len(changed):,} of {len(texts.others):,} other answers changed, {others.changed:,} of {compared:,} "
+             f"({others.per_cent:.2f} %) without the error", f"dev set: {test}"]  # fmt: skip
+    reason = _refusal(right[_REPAIRS], right.get(_HELD, _Right([], [])), others, request.max_changed, test)
     lines.append(f"not written: {reason}" if reason else f"written: {request.output}")
     values = {
         "repairs": len(texts.repairs),
@@ -75,8 +86,8 @@ def proved(
         "variants_right": sum(right[_HELD].after) if _HELD in right else 0,
         "others": len(texts.others),
         "changed": [one._asdict() for one in changed],
-        "unrelated": unrelated,
-        "changed_unrelated": other,
+        "unrelated": compared,
+        "changed_unrelated": others.changed,
         "dev": {"metric": test.a.name, "before": test.a.value, "after": test.b.value,
                 "interval": [*test.interval], "p_value": test.p_value},
         "kept": not reason,
@@ -85,15 +96,17 @@ def proved(
     return Repaired(not reason, Report(tables, values, "\n".join(lines)), reason)
 
 
-def _refusal(repairs: _Right, held_out: _Right, changed: float, most: float, test: SignificanceTest) -> str:
-    """Return why the weights are not kept; "" where they are. `changed` and `most` are percentages."""
+def _refusal(repairs: _Right, held_out: _Right, others: _Others, most: float, test: SignificanceTest) -> str:
+    """Return why the weights are not kept; "" where they are. `most` is in per cent."""
     mended = [after for before, after in zip(repairs.before, repairs.after, strict=True) if not before]
     if sum(mended) < MENDED * len(mended):
         return f"{sum(mended)} of {len(mended)} wrong repairs are right now; {MENDED:.0%} must be"
     if sum(held_out.after) < sum(held_out.before):
         return f"{sum(held_out.after)} variants held out are right, {sum(held_out.before)} were before"
-    if changed > most:
-        return f"{changed:.2f} % of other answers changed (--max-changed {most:g})"
+    if others.compared < (least := fewest_texts(most)):
+        return f"only {others.compared:,} other texts without the error were compared, {least:,} must be (--text FILE)"
+    if others.per_cent > most:
+        return f"{others.per_cent:.2f} % of other answers changed (--max-changed {most:g})"
     if test.interval[1] < 0 or test.difference < -TOLERANCE:
         return f"the dev set loses {-test.difference:.2f} {test.a.name}"
     return ""

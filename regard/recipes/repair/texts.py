@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import islice
+from math import ceil
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,6 +22,7 @@ from regard.runs.texts import Say, dev_examples, training_texts
 
 MOST_REPAIRS = 50
 OTHERS = 5_000  # other texts whose answers are compared
+_LEAST_CHANGED = 0.5  # per cent; a smaller limit needs no more texts
 _DEV = 1_000  # sentences of the dev set
 _SIDES = ("source", "target")
 _WHOLE = r"(?<![\w.,/:-]){}(?![.,/:-]?\w|\.\s)"  # not a part of 3.5, 31.12.2024 or 12-year-old, nor an ordinal
@@ -39,7 +41,7 @@ class RepairRequest(NamedTuple):
     run: Path
     file: Path
     output: Path
-    text: Path | None = None  # other texts, one a line; None: those of the training set
+    text: Path | None = None  # other texts, one a line; None: the training set
     max_changed: float = 0.5  # per cent of the answers to other texts that did not have the error
     seed: int = 1
     old: tuple[str, str] | None = None  # files of old pairs; None: the training and the dev set of the run
@@ -84,7 +86,15 @@ def repair_texts(request: RepairRequest, predictor: Predictor, say: Say) -> Repa
         others, kept = pool[:count], pool[count:]
     if not others or not kept:
         raise ConfigError("--text", "there are no other texts, so no change can be seen", "--text FILE")
+    if len(others) < (least := fewest_texts(request.max_changed)):
+        problem = f"{len(others):,} other texts are too few for --max-changed {request.max_changed:g}"
+        raise ConfigError("--text", problem, f"--text FILE with {least:,} lines or more")
     return RepairTexts(repairs, trained, held_out, kept, others, dev)
+
+
+def fewest_texts(max_changed: float) -> int:
+    """Return the fewest texts of which one changed answer is within a limit in per cent: 200 for 0.5 and less."""
+    return ceil(100 / max(max_changed, _LEAST_CHANGED))
 
 
 def variants(

@@ -4,7 +4,7 @@ Vectors of words change texts with pieces of these words alone. All weights end 
 """
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import torch
@@ -62,13 +62,22 @@ class RepairTrainer:
         self.checked = [(one.source, one.answer) for one in lesson.transfers[:_CHECKED]]
 
     def train(self) -> RepairUpdates:
-        """Train the vectors, then all weights where less than 90 % of the wrong repairs are right."""
+        """Train the vectors, then all weights where less than 90 % of the wrong repairs are right.
+
+        Vectors with which no wrong repair is right are not kept.
+        """
         given = right_answers(self.before, self.lesson.repairs)
         wrong = [pair for pair, right in zip(self.lesson.repairs, given, strict=True) if not right]
-        vectors = self._train_vectors()
-        if sum(right_answers(self.after, wrong)) >= MENDED * len(wrong):
-            return RepairUpdates(vectors, 0, 0.0)
         start = _weights(self.after)
+        vectors = self._train_vectors()
+        mended = sum(right_answers(self.after, wrong))
+        if mended >= MENDED * len(wrong):
+            return RepairUpdates(vectors, 0, 0.0)
+        if mended:
+            start = _weights(self.after)
+        else:
+            _restore(self.after.model.parameters(), start)
+            vectors = 0
         updates = self._train([*self.after.model.parameters()], _RATE, _UPDATES, self.lesson.held)
         return RepairUpdates(vectors, updates, self._weaken(start))
 
@@ -92,23 +101,27 @@ class RepairTrainer:
         return updates
 
     def _train(self, parameters: list[nn.Parameter], rate: float, updates: int, held: Sequence[RepairPair]) -> int:
-        """Train until all is answered right, or no more is for 50 updates; return the number of updates."""
+        """Train until all is answered right, or no more is for 50 updates; return the update with most right answers.
+
+        Its weights are kept.
+        """
         optimizer = torch.optim.AdamW(parameters, lr=rate, weight_decay=0.0)
-        best, last = -1, 0
+        best, last, kept = -1, 0, _copies(parameters)
         for update in range(1, updates + 1):
             loss = self._loss(held)
             self.after.model.zero_grad()
             loss.backward()
             torch.nn.utils.clip_grad_norm_(parameters, 1.0)
             optimizer.step()
-            if update % _CHECK_EVERY == 0:
+            if update % _CHECK_EVERY == 0 or update == updates:
                 right, count = self._learned(), len(self.right) + len(self.checked)
                 self.say(f"update {update}: loss {loss.item():.3f}, {right} of {count} answers right")
                 if right > best:
-                    best, last = right, update
+                    best, last, kept = right, update, _copies(parameters)
                 if right == count or update - last >= _PATIENCE:
-                    return update
-        return updates
+                    break
+        _restore(parameters, kept)
+        return last
 
     def _learned(self) -> int:
         """Return how many pairs and transfers are answered right."""
@@ -145,7 +158,17 @@ class RepairTrainer:
 
 
 def _weights(predictor: Predictor) -> list[Tensor]:
-    return [one.detach().clone() for one in predictor.model.parameters()]
+    return _copies(predictor.model.parameters())
+
+
+def _copies(parameters: Iterable[nn.Parameter]) -> list[Tensor]:
+    return [one.detach().clone() for one in parameters]
+
+
+def _restore(parameters: Iterable[nn.Parameter], values: Sequence[Tensor]) -> None:
+    with torch.no_grad():
+        for one, value in zip(parameters, values, strict=True):
+            one.copy_(value)
 
 
 def _move(predictor: Predictor, start: Sequence[Tensor], end: Sequence[Tensor], strength: float) -> None:
