@@ -7,6 +7,7 @@ import secrets
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 from regard.serve.downloads import KEPT_SECONDS, Downloads
@@ -33,6 +34,7 @@ class UploadedDocument:
     id: str
     key: str
     owner: str
+    client: str  # whose documents are limited: the name of a key, or an address
     name: str  # of the translated file
     characters: int
     task: asyncio.Task[None] | None = None
@@ -56,18 +58,24 @@ class Documents:
         self._turn = asyncio.Lock()
         self._known = dict[str, UploadedDocument]()
 
-    def check_room(self, owner: str) -> None:
+    @property
+    def running(self) -> UploadedDocument | None:
+        """The document that is being translated."""
+        return next((one for one in self._known.values() if one.status == "translating"), None)
+
+    def check_room(self, client: str) -> None:
         """Raise ApiError where too many documents wait, of this client or in all."""
-        waiting = [one.owner for one in self._known.values() if one.unfinished]
-        if len(waiting) >= MOST_WAITING or waiting.count(owner) >= MOST_OF_CLIENT:
+        waiting = [one.client for one in self._known.values() if one.unfinished]
+        if len(waiting) >= MOST_WAITING or waiting.count(client) >= MOST_OF_CLIENT:
             raise later(429, f"Slowdown: at most {MOST_OF_CLIENT} documents of a client wait at a time", _SOON)
 
     def add(
-        self, owner: str, name: str, characters: int, work: Callable[[], Awaitable[WrittenDocument]]
+        self, owner: str, client: str, name: str, characters: int, work: Callable[[], Awaitable[WrittenDocument]]
     ) -> UploadedDocument:
-        """Put a document into the queue; `work` translates it."""
+        """Put a document into the queue; `work` translates it. Raises ApiError where too many wait."""
+        self.check_room(client)
         self._forget()
-        made = UploadedDocument(secrets.token_hex(16), secrets.token_hex(32), owner, name, characters)
+        made = UploadedDocument(secrets.token_hex(16), secrets.token_hex(32), owner, client, name, characters)
         made.task = asyncio.create_task(self._run(made, work), name=f"document {made.id}")
         self._known[made.id] = made
         return made
@@ -80,15 +88,19 @@ class Documents:
             raise ApiError(404, "Document not found")
         return found
 
-    def take(self, document: UploadedDocument) -> bytes:
-        """Return a translation and delete it. Raises ApiError for one that is not ready, failed or has expired."""
+    def path(self, document: UploadedDocument) -> Path:
+        """Return the file of a translation. Raises ApiError for one that is not ready, failed or has expired."""
         if document.unfinished:
             raise later(503, "The document is not ready yet", _SOON)
-        data = self._downloads.take(document.kept) if document.status == "done" else None
-        if data is None:
+        found = self._downloads.find(document.kept) if document.status == "done" else None
+        if found is None:
             raise ApiError(404, document.problem or "Document not found")
-        del self._known[document.id]
-        return data
+        return found
+
+    async def delete(self, document: UploadedDocument) -> None:
+        """Delete a translation that was fetched."""
+        self._known.pop(document.id, None)
+        self._downloads.delete(document.kept)
 
     async def stop(self) -> None:
         """Cancel what is unfinished."""

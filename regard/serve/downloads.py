@@ -44,15 +44,10 @@ class Downloads:
         self.forget()
         return Path(self._folder.name) / name if name in self._kept else None
 
-    def take(self, name: str) -> bytes | None:
-        """Return the bytes of a file and delete it; None: it is not kept any more."""
-        path = self.find(name)
-        if path is None:
-            return None
-        data = path.read_bytes()
-        path.unlink()
-        del self._kept[name]
-        return data
+    def delete(self, name: str) -> None:
+        """Delete a file, if it is still kept."""
+        if self._kept.pop(name, None) is not None:
+            (Path(self._folder.name) / name).unlink(missing_ok=True)
 
     def forget(self, *, room: int = 0) -> None:
         """Delete expired files, and then the oldest until there is room."""
@@ -60,8 +55,7 @@ class Downloads:
         for name, kept in list(self._kept.items()):
             if kept.until > now and total <= MAX_TOTAL:
                 break
-            (Path(self._folder.name) / name).unlink(missing_ok=True)
-            del self._kept[name]
+            self.delete(name)
             total -= kept.size
 
     def close(self) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from regard.documents.language_detection import Detector
 from regard.errors import ConfigError, RegardError
 from regard.serve.catalogue import Catalogue, ServedModel, between, models_of, none_between
-from regard.serve.documents import Documents
+from regard.serve.documents import Documents, UploadedDocument
 from regard.serve.downloads import Downloads
 from regard.serve.engine import Engine, Engines, NotReady
 from regard.serve.glossaries import Glossaries
@@ -244,15 +244,15 @@ class Service:
         _LOG.info(
             f"reload: %s: the new model answers after %.1f s; {rest}", fresh.name, time.monotonic() - began, len(there)
         )
-        task = asyncio.create_task(self._drain(old, there), name=f"last requests of {old.name}")
+        task = asyncio.create_task(self._drain(old, there, self.documents.running), name=f"last requests of {old.name}")
         self._replaced.add(task)
         task.add_done_callback(self._replaced.discard)
         return ""
 
-    async def _drain(self, old: Engine, there: set[asyncio.Timeout]) -> None:
-        """End an engine after these requests, which may use it."""
+    async def _drain(self, old: Engine, there: set[asyncio.Timeout], document: UploadedDocument | None) -> None:
+        """End an engine after these requests and this document, which may use it."""
         try:
-            while there & self.unanswered:
+            while there & self.unanswered or (document is not None and document.unfinished):
                 await asyncio.sleep(CHECK_SECONDS)
         finally:
             await old.stop()

@@ -110,7 +110,14 @@ class OpenedFile(NamedTuple):
     document: FileDocument
     source: str
     target: str
-    model: ServedModel | None  # None: the languages are equal
+    sample: float  # uniform in [0, 1): chooses between the default of the pair and canaries
+
+    def model(self, service: Service) -> ServedModel | None:
+        """Return the model that is to translate it, as the server has it now; None for equal languages.
+
+        Raises ApiError for a pair that is not served.
+        """
+        return check_pair(service.catalogue, self.source, self.target, self.sample)
 
 
 class TranslatedFile(NamedTuple):
@@ -182,7 +189,7 @@ async def answered(service: Service, found: Sequence[Translated], wanted: Predic
 
 
 async def open_file(service: Service, data: bytes, suffix: str, source: str, target: str, asked: Asked) -> OpenedFile:
-    """Return a file split into sentences, and the model that is to translate them, recorded in `asked`.
+    """Return a file split into sentences, recorded in `asked` with the model that would translate them now.
 
     Raises FileError for an unreadable file, TooLarge for one above its size budget, Busy while enough others are
     read already, ApiError for a pair that is not served.
@@ -194,17 +201,21 @@ async def open_file(service: Service, data: bytes, suffix: str, source: str, tar
     found = await service.files.work(file_document, data, suffix, language=language, target=outward(target))
     if source == AUTO:
         source = await in_thread(SAMPLE, language_of_file, service, found, target)
-    model = check_pair(service.catalogue, source, target, random.random())
+    opened = OpenedFile(data, found, source, target, random.random())
+    model = opened.model(service)
     if model is not None and found.texts:
         asked.count(found.texts, model)
-    return OpenedFile(data, found, source, target, model)
+    return opened
 
 
 async def translate_file(
     service: Service, file: OpenedFile, glossary: Glossary, *, memory: bool = True
 ) -> TranslatedFile:
-    """Return the translation of a file, with the terms of a glossary and of a memory. Raises the engines' errors."""
-    found, model, pair = file.document, file.model, (file.source, file.target)
+    """Return the translation of a file, with the terms of a glossary and of a memory.
+
+    Raises the engines' errors, ApiError for a pair that is not served any more.
+    """
+    found, model, pair = file.document, file.model(service), (file.source, file.target)
     if model is None or not found.texts:
         return TranslatedFile(file.data)
     terms = await service.glossaries.lines_within(glossary, found.texts)

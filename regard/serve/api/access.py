@@ -50,6 +50,7 @@ def admit(service: Service, request: Request, values: Mapping[str, Any], right: 
     holder = keys.holder(key) if keys and key else None
     client = holder.name if holder else _address(request)
     request.state.asked.key = holder.name if holder else ""
+    request.state.client = client
     request.state.owner = service.stored_glossaries.owner(key, holder)
     if rates.banned(client):
         raise _banned()

@@ -93,9 +93,9 @@ async def deepl_translate(service: Service, request: Request) -> JSONResponse:
     )
     terms = await terms_of(service, request, question.glossary_id, (source, target))
     found = await translate(service, whole, request.state.asked, terms)
-    told = [*ignored(values), *(warning for one in found for warning in one.warnings)]
+    warnings = [*ignored(values), *(warning for one in found for warning in one.warnings)]
     answer = {"translations": [_answer(one, text, question) for one, text in zip(found, texts, strict=True)]}
-    return JSONResponse({**answer, "warnings": told} if told else answer)
+    return JSONResponse({**answer, "warnings": warnings} if warnings else answer)
 
 
 async def deepl_languages(service: Service, request: Request) -> list[dict[str, Any]]:

@@ -5,8 +5,9 @@ from pathlib import PurePath
 from typing import Annotated, Any
 
 from fastapi import Request
-from fastapi.responses import Response
+from fastapi.responses import FileResponse, Response
 from pydantic import BaseModel, Field, InstanceOf, WithJsonSchema
+from starlette.background import BackgroundTask
 
 from regard.serve.api.access import admitted
 from regard.serve.api.deepl import deepl_pair, ignored
@@ -15,7 +16,7 @@ from regard.serve.api.endpoint import BINARY, USUAL, asking, refusals
 from regard.serve.api.files import check_allowed, check_file, file_errors
 from regard.serve.api.request_body import FORM, JSON, MULTIPART, File
 from regard.serve.documents import UploadedDocument, WrittenDocument
-from regard.serve.engine import Busy
+from regard.serve.engine import Busy, NotReady
 from regard.serve.errors import bad
 from regard.serve.service import Service
 from regard.serve.translating import FILE_PATIENCE, open_file, translate_file
@@ -60,7 +61,7 @@ async def upload_document(service: Service, request: Request) -> DocumentHandle:
     """Put a file into the queue of documents; an unreadable one is refused at once."""
     values = await admitted(service, request)
     check_allowed(service)
-    service.documents.check_room(request.state.owner)
+    service.documents.check_room(request.state.client)
     question = DocumentQuestion.of(values)
     file = File(question.filename or question.file.name, question.file.data)
     check_file(service, file)
@@ -80,13 +81,14 @@ async def upload_document(service: Service, request: Request) -> DocumentHandle:
                 with file_errors():
                     found = await translate_file(service, opened, terms)
                 return WrittenDocument(found.data, found.warnings)
-            except Busy as busy:
+            except (Busy, NotReady) as error:  # also of a model that was replaced meanwhile
                 if asyncio.get_running_loop().time() > until:
                     raise
-                await asyncio.sleep(busy.retry_after)
+                await asyncio.sleep(error.retry_after)
 
     characters = request.state.asked.characters or 0
-    made = service.documents.add(request.state.owner, PurePath(file.name).name, characters, work)
+    owner, client = request.state.owner, request.state.client
+    made = service.documents.add(owner, client, PurePath(file.name).name, characters, work)
     return DocumentHandle(document_id=made.id, document_key=made.key, warnings=ignored(values) or None)
 
 
@@ -103,9 +105,10 @@ async def document_status(service: Service, request: Request) -> DocumentStatus:
 
 
 async def document_result(service: Service, request: Request) -> Response:
-    """Return the translation, which is deleted."""
+    """Return the translation, which is deleted once it was sent whole."""
     found = await _asked_document(service, request)
-    return Response(service.documents.take(found), media_type="application/octet-stream")
+    deletion = BackgroundTask(service.documents.delete, found)
+    return FileResponse(service.documents.path(found), media_type="application/octet-stream", background=deletion)
 
 
 async def _asked_document(service: Service, request: Request) -> UploadedDocument:

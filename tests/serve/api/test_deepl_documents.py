@@ -2,6 +2,7 @@
 
 import asyncio
 import io
+import json
 import time
 
 import deepl
@@ -9,9 +10,10 @@ import pytest
 from known_engine import listening_server, pairs, served
 from office_files import pptx
 
+from regard.serve import service as service_module
 from regard.serve.documents import MOST_OF_CLIENT, Documents, WrittenDocument
 from regard.serve.downloads import KEPT_SECONDS, Downloads
-from regard.serve.engine import Busy, ServingError
+from regard.serve.engine import Busy, NotReady, ServingError
 from regard.serve.errors import ApiError
 from regard.serve.security import Keys
 from regard.serve.settings import Settings
@@ -40,6 +42,14 @@ def ask(client, handle, path="", key="one", secret=None):
     given = {"document_key": secret or handle["document_key"]}
     headers = {"Authorization": f"DeepL-Auth-Key {key}"}
     return client.post(f"/v2/document/{handle['document_id']}{path}", json=given, headers=headers)
+
+
+def until(true):
+    for _ in range(500):
+        if true():
+            return
+        time.sleep(0.01)
+    raise AssertionError
 
 
 def done(client, handle):
@@ -89,6 +99,38 @@ def test_a_translation_is_fetched_once(client):
     assert [ask(client, handle, path).status_code for path in ("", "/result")] == [404, 404]
 
 
+def test_a_translation_stays_until_it_was_sent_whole(client):
+    handle = upload(client).json()
+    done(client, handle)
+    body = json.dumps({"document_key": handle["document_key"]}).encode()
+    headers = {"host": "127.0.0.1:5000", "content-type": "application/json", "authorization": "DeepL-Auth-Key one"}
+    path = f"/v2/document/{handle['document_id']}/result"
+    scope = {"type": "http", "method": "POST", "path": path, "query_string": b"", "client": ("10.0.0.1", 1)}
+    scope |= {"headers": [(name.encode(), value.encode()) for name, value in headers.items()], "scheme": "http"}
+    statuses = []
+
+    async def broken():
+        given = iter([{"type": "http.request", "body": body, "more_body": False}])
+        begun = asyncio.Event()
+
+        async def receive():
+            if (message := next(given, None)) is not None:
+                return message
+            await begun.wait()
+            return {"type": "http.disconnect"}
+
+        async def send(message):
+            statuses.append(message["status"])
+            begun.set()
+            await asyncio.Event().wait()
+
+        await client.app(scope, receive, send)
+
+    client.portal.call(broken)
+    assert statuses == [200]
+    assert ask(client, handle, "/result").content == b"Hallo\nWelt\n"
+
+
 def test_a_document_belongs_to_its_key(client):
     handle = upload(client).json()
     done(client, handle)
@@ -134,12 +176,52 @@ def test_a_document_waits_for_a_busy_model(client):
     assert done(client, handle)["status"] == "done"
 
 
+# --- another version of a model
+
+
+def test_documents_outlive_a_swap(monkeypatch):
+    """The running one on its model, which ends after it, the waiting ones on the new model."""
+    monkeypatch.setattr(service_module, "CHECK_SECONDS", 0.001)
+    [old], [fresh] = pairs("en-de"), pairs("en-de")
+    old.next, old.held = fresh, asyncio.Event()
+    with served([old], Settings(keys=Keys(["one"]))) as client:
+        handles = [upload(client).json() for _ in range(3)]
+        until(lambda: old.asked)
+        client.portal.call(client.app.service.reload)
+        time.sleep(0.05)
+        assert not old.stopped
+        client.portal.call(old.held.set)
+        assert [done(client, one)["status"] for one in handles] == ["done"] * 3
+        assert (len(old.asked), len(fresh.asked)) == (1, 2)
+        until(lambda: old.stopped)
+
+
+def test_a_document_waits_for_a_model_that_is_not_ready():
+    [old], [fresh] = pairs("en-de"), pairs("en-de")
+    old.next, old.fault = fresh, NotReady(0)
+    with served([old], Settings(keys=Keys(["one"]))) as client:
+        handle = upload(client).json()
+        until(lambda: old.asked)
+        assert ask(client, handle).json()["status"] == "translating"
+        client.portal.call(client.app.service.reload)
+        assert done(client, handle)["status"] == "done"
+
+
 def test_disabled_files_are_refused():
     with served(pairs("en-de"), Settings(files_translation=False)) as client:
         assert upload(client).status_code == 403
 
 
 # --- the queue
+
+
+def test_clients_without_keys_are_told_apart_by_address():
+    [engine] = pairs("en-de")
+    engine.hold = True
+    with served([engine]) as client:
+        statuses = [upload(client, key="").status_code for _ in range(MOST_OF_CLIENT + 1)]
+        client._transport.client = ("10.0.0.2", 1)
+        assert (statuses, upload(client, key="").status_code) == ([*[200] * MOST_OF_CLIENT, 429], 200)
 
 
 def test_documents_take_turns_and_expire():
@@ -153,12 +235,17 @@ def test_documents_take_turns_and_expire():
             await gate.wait()
             return WrittenDocument(b"x")
 
-        made = [documents.add("me", "a.txt", 1, lambda number=number: work(number)) for number in range(MOST_OF_CLIENT)]
+        made = [
+            documents.add("me", "me", "a.txt", 1, lambda number=number: work(number))
+            for number in range(MOST_OF_CLIENT)
+        ]
         await asyncio.sleep(0)
         assert [one.status for one in made] == ["translating", *["queued"] * (MOST_OF_CLIENT - 1)]
         documents.check_room("another")
         with pytest.raises(ApiError, match="wait at a time"):
             documents.check_room("me")
+        with pytest.raises(ApiError, match="wait at a time"):
+            documents.add("me", "me", "a.txt", 1, lambda: work(9))
         gate.set()
         await asyncio.gather(*(one.task for one in made))
         documents.check_room("me")
@@ -168,7 +255,7 @@ def test_documents_take_turns_and_expire():
             documents.find("me", made[0].id, made[0].key)
         assert downloads.find(made[0].kept) is None
         gate.clear()
-        left = documents.add("me", "a.txt", 1, lambda: work(9))
+        left = documents.add("me", "me", "a.txt", 1, lambda: work(9))
         await documents.stop()
         assert left.task.cancelled()
         downloads.close()
