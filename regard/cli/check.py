@@ -16,15 +16,14 @@ _FAILED = 1  # exit code below --fail-under
 Contestants = Annotated[
     list[str],
     typer.Argument(
-        metavar="RUN|URL... [KEY=VALUE...]",
-        help="Runs of translators, and servers like LibreTranslate or DeepL; setting overrides of the runs.",
+        metavar="RUN|EXPORT|URL... [KEY=VALUE...]",
+        help="Runs of translators, exports of them, Argos packages (.argosmodel), and servers like LibreTranslate or "
+        "DeepL; setting overrides of the runs.",
     ),
 ]
 CheckLanguages = Annotated[
     tuple[str, str] | None,
-    typer.Option(
-        metavar="SOURCE TARGET", help="Language codes. (default: the languages of the run; needed for servers)"
-    ),
+    typer.Option(metavar="SOURCE TARGET", help="Language codes. (default: those of the run; needed for servers)"),
 ]
 Only = Annotated[list[str] | None, typer.Option("--only", metavar="SUITE", help="Run this suite alone; repeatable.")]
 OwnSuites = Annotated[
@@ -59,12 +58,12 @@ def behaviour_command(
 ) -> None:
     """Test how translators treat negations, numbers, names, tags and the like.
 
-    Prints the percentage of answers without a certain error, suite by suite, for runs and servers side by side. It
-    does not measure quality (regard evaluate does). The key of the first server is read from the variable
-    REGARD_API_KEY; that of another one from its own variable, such as REGARD_API_KEY_API_FREE_DEEPL_COM.
+    Prints the percentage of answers without a certain error, suite by suite, for runs, exports, Argos packages
+    and servers side by side. It does not measure quality (regard evaluate does). The key of the first server is read
+    from the variable REGARD_API_KEY; that of another one from its own, such as REGARD_API_KEY_API_FREE_DEEPL_COM.
 
     regard check runs/en-de
-    regard check runs/a runs/b --only negation --only numbers
+    regard check runs/a exports/a-int8 en_de.argosmodel --only negation --only numbers
     regard check runs/en-de http://127.0.0.1:5000 --languages en de --badge behaviour.svg
     regard check runs/en-de --suite shop.yaml --fail-under 90
     """
@@ -82,7 +81,7 @@ def behaviour_command(
     changes = [word for word in words if not is_url(word) and is_change(word)]
     named = [word for word in words if word not in changes]
     if not named:
-        raise ConfigError("RUN|URL", "must be given", "regard check RUN")
+        raise ConfigError("RUN|EXPORT|URL", "must be given", "regard check RUN")
     for name in only or ():
         SUITES[name]  # an unknown one is refused before a run is opened
     say, own = say_unless(quiet), read_suites(suite or [])

@@ -2,7 +2,9 @@
 
 import json
 import math
+import tempfile
 from types import SimpleNamespace
+from zipfile import ZipFile
 
 import pytest
 import torch
@@ -23,6 +25,7 @@ from regard.predictor.engines import ENGINES, load_export
 from regard.predictor.engines.ctranslate2 import CTranslate2Search, LoadedModel, _Written
 from regard.records import Sequences
 from regard.registry import Choice
+from regard.reports.behaviour import open_contestants
 from regard.runs.training import train
 
 DIM, HEADS, VOCAB, PLACES = 8, 2, 11, 16
@@ -339,3 +342,34 @@ def test_weights_are_set_by_their_path():
     spec = SimpleNamespace(layer=[SimpleNamespace(), SimpleNamespace(linear_0=SimpleNamespace())])
     fill_spec(spec, {"layer_1/linear_0/weight": 3, "layer_0/bias": 4})
     assert (spec.layer[1].linear_0.weight, spec.layer[0].bias) == (3, 4)
+
+
+def argos_package(export, file, root="translate-en_de-1_9/", **metadata):
+    """A package of Argos Translate with the model of an export."""
+    given = {"from_code": "en", "to_code": "de", "package_version": "1.9", **metadata}
+    with ZipFile(file, "w") as archive:
+        archive.writestr(f"{root}metadata.json", json.dumps(given))
+        archive.write(export / "source.spm", f"{root}sentencepiece.model")
+        for one in export.iterdir():
+            if one.is_file():
+                archive.write(one, f"{root}model/{one.name}")
+    return file
+
+
+def test_check_opens_an_export_and_an_argos_package_with_its_model(export, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    package = argos_package(export, tmp_path / "en_de.argosmodel")
+    ours, theirs = open_contestants([str(export), str(package)], [], ("en", "de"), quiet)
+    search = "decoding.search={name: beam, size: 4, stop: full, length_penalty: 0.2, max_extra: 200}"
+    engine = load(export, [search], engine="ctranslate2")
+    texts = [text for text in TEXTS if not text.endswith(".")]
+    assert theirs.translate([*texts, ""]) == [one.text for one in engine.predict([*texts, ""], safeguards=False)]
+    assert ours.translate(TEXTS) == [one.text for one in load(export, engine="ctranslate2").translate(TEXTS)]
+    two = theirs.translate([f"{texts[0].capitalize()}.\n{texts[1]}", f"{texts[0].capitalize()}.", texts[1]])
+    assert two[0] == f"{two[1]} {two[2]}"
+    assert [one.name for one in tmp_path.iterdir()] == ["en_de.argosmodel"]
+
+
+def test_languages_of_an_argos_package_are_its_own(export, tmp_path):
+    package = argos_package(export, tmp_path / "a.argosmodel", "", from_code="fr", to_code="es")
+    assert [one.pair for one in open_contestants([str(package)], [], None, quiet)] == [("fr", "es")]

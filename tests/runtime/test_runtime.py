@@ -19,6 +19,7 @@ from regard.ops.kernels.library import library
 from regard.ops.plain import plain
 from regard.predictor import load
 from regard.records import EOS
+from regard.reports.behaviour import open_contestants
 from regard.runs.training import train
 from regard_runtime import FolderError, RuntimeTranslator
 from regard_runtime.engine import EngineFault
@@ -206,3 +207,18 @@ def test_processors_get_the_quickest_library_that_they_can_run():
     assert variants_of("x86_64", every)[0].name == "x86_64-avx512vnni"
     assert [one.name for one in variants_of("x86_64", frozenset())] == ["x86_64-base"]
     assert variants_of("riscv64", every) == []
+
+
+def test_check_opens_an_export_and_leaves_long_texts_unanswered(run, export):
+    (found,) = open_contestants([str(export)], [], ("en", "de"), quiet)
+    texts = [*TEXTS, "", "dog " * 2000, *TEXTS[:3]]
+    wanted = [one.text for one in load(run).predict([*TEXTS, ""])]
+    assert found.translate(texts) == [*wanted, None, *wanted[:3]]
+    with pytest.raises(RegardError, match="--languages"):
+        open_contestants([str(export)], [], None, quiet)
+
+
+def test_check_refuses_a_damaged_export(tmp_path):
+    (tmp_path / "translator.json").write_text('{"program": "runtime", "files": {"weights.bin": "0"}}')
+    with pytest.raises(RegardError, match=r"weights\.bin is missing"):
+        open_contestants([str(tmp_path)], [], ("en", "de"), quiet)

@@ -1,4 +1,4 @@
-"""Systems under test: runs of Regard, and servers that speak the language of LibreTranslate or DeepL."""
+"""Systems under test: runs and exports of Regard, Argos packages, servers like LibreTranslate and DeepL."""
 
 import json
 import os
@@ -14,11 +14,18 @@ from urllib.parse import urlsplit
 from urllib.request import OpenerDirector, Request
 
 from regard.config import parse_json
-from regard.errors import ConfigError, DataError, RegardError
+from regard.errors import CheckpointError, ConfigError, DataError, RegardError
 from regard.http_body import limited_body
 from regard.keyed_requests import KEY_VARIABLE, direct_opener
+from regard.ops import kernels
+from regard.ops.kernels.library import library
 from regard.predictor import Predictor, load
+from regard.predictor.engines import EXPORT_FOLDER
+from regard.reports.behaviour.argos import ArgosTranslator
 from regard.reports.behaviour.suite import CodePair, base_code
+from regard.runs import Run
+from regard_runtime import FolderError, RuntimeTranslator
+from regard_runtime.translator import SETTINGS_NAME
 
 _PATIENCE = 60.0  # seconds of silence, and of a whole answer
 _TOGETHER = 20  # texts of a request
@@ -29,6 +36,7 @@ _UNFIT = (400, 413, 422)  # the fault of a text, not of the server
 _BUSY = (429, 503)
 _FORBIDDEN = (401, 403, 456)
 _ADDRESS = "the address before /translate: http://127.0.0.1:5000, https://api-free.deepl.com/v2"
+_FILES = {".argosmodel": ArgosTranslator}  # systems of one file, by its ending
 _REGIONS = {"EN": "EN-US", "PT": "PT-PT"}  # DeepL writes these with a region
 
 
@@ -44,7 +52,7 @@ class Contestant(ABC):
 
 
 class RunContestant(Contestant):
-    """A run, which translates as `regard predict` does."""
+    """A run, or an export with its engine: it translates as `regard predict` does."""
 
     def __init__(self, name: str, predictor: Predictor, pair: CodePair) -> None:
         super().__init__(name, pair)
@@ -52,6 +60,44 @@ class RunContestant(Contestant):
 
     def translate(self, texts: Sequence[str]) -> list[str | None]:
         return [one.text for one in self.predictor.translate(texts)]
+
+
+class RuntimeContestant(Contestant):
+    """An export to runtime, which translates a text as one sentence."""
+
+    def __init__(self, folder: Path, pair: CodePair) -> None:
+        """Raise CheckpointError for a folder that is damaged, or of another program."""
+        super().__init__(str(folder), pair)
+        engine = library(Path(kernels.__file__).with_name("engine.cpp"))
+        if engine is None:
+            raise CheckpointError(folder, "needs the compiled engine", "regard doctor says why there is none")
+        try:
+            self.translator = RuntimeTranslator(folder, library=engine)
+        except (FolderError, KeyError, TypeError) as error:
+            raise CheckpointError(folder, f"cannot be opened: {error}") from error
+
+    def translate(self, texts: Sequence[str]) -> list[str | None]:
+        found = dict[str, str | None].fromkeys(texts)
+        known = [text for text in found if self._fits(text)]
+        return [*map((found | dict(zip(known, self.translator.translate(known), strict=True))).get, texts)]
+
+    def _fits(self, text: str) -> bool:
+        """Return whether the model takes a text of this length."""
+        try:
+            return bool(self.translator.ids(text, 1))
+        except ValueError:
+            return False
+
+
+class ArgosContestant(Contestant):
+    """A package of Argos Translate."""
+
+    def __init__(self, name: str, translator: ArgosTranslator, pair: CodePair) -> None:
+        super().__init__(name, pair)
+        self.translator = translator
+
+    def translate(self, texts: Sequence[str]) -> list[str | None]:
+        return self.translator.translate(texts)
 
 
 class TranslationServer(Contestant):
@@ -172,7 +218,7 @@ def _seconds(header: str | None) -> float:
 def open_contestants(
     words: Sequence[str], changes: Sequence[str], languages: tuple[str, str] | None, say: Callable[[str], None]
 ) -> list[Contestant]:
-    """Open runs and servers. Raises ConfigError where their languages are not known.
+    """Open runs, exports, packages and servers. Raises ConfigError where their languages are not known.
 
     A key is sent to one server alone: that of `key_variable`, or REGARD_API_KEY to the first.
     """
@@ -180,7 +226,7 @@ def open_contestants(
     found = list[Contestant]()
     for word in words:
         if not is_url(word):
-            found.append(_run(word, changes, languages))
+            found.append(_local(word, changes, languages))
             continue
         if languages is None:
             raise ConfigError("--languages", f"must be given for {word}", "--languages en de")
@@ -190,15 +236,28 @@ def open_contestants(
     return found
 
 
-def _run(word: str, changes: Sequence[str], languages: tuple[str, str] | None) -> RunContestant:
+def _local(word: str, changes: Sequence[str], languages: tuple[str, str] | None) -> Contestant:
+    """Open a run, an export or a package, recognised by its files."""
     path = Path(word)
+    if path.suffix in _FILES and path.is_file():
+        translator = _FILES[path.suffix](path)
+        return ArgosContestant(word, translator, _pair(word, languages or translator.languages))
     if not path.is_dir():
-        raise ConfigError(word, "is neither a run folder nor an address", "an address begins with http:// or https://")
-    predictor = load(path, changes)
-    source, target = languages or predictor.setup.languages
+        hint = "an address begins with http:// or https://"
+        raise ConfigError(word, "is not a folder of a run or export, a .argosmodel or an address", hint)
+    if (path / SETTINGS_NAME).is_file() and not (path / EXPORT_FOLDER).is_dir():
+        return RuntimeContestant(path, _pair(word, languages or (None, None)))
+    exported = Run.open(path / EXPORT_FOLDER).exported if (path / EXPORT_FOLDER).is_dir() else None
+    predictor = load(path, changes, engine=None if exported is None else exported["format"])
+    return RunContestant(word, predictor, _pair(word, languages or predictor.setup.languages))
+
+
+def _pair(word: str, languages: tuple[str | None, str | None]) -> CodePair:
+    """Return base codes. Raises ConfigError where one is not known."""
+    source, target = languages
     if source is None or target is None:
         raise ConfigError("--languages", f"must be given, as {word} does not name its own", "--languages en de")
-    return RunContestant(word, predictor, CodePair(base_code(source), base_code(target)))
+    return CodePair(base_code(source), base_code(target))
 
 
 def key_variable(url: str) -> str:
