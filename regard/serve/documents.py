@@ -114,7 +114,7 @@ class Documents:
             async with self._turn:
                 document.status = "translating"
                 written = await work()
-            document.kept = self._downloads.keep(document.name, written.data)
+            document.kept = await self._downloads.keep(document.name, written.data)
             document.status, document.warnings = "done", written.warnings
         except (ServingError, ApiError) as error:
             document.problem = (error if isinstance(error, ApiError) else of_engine(error)).message

@@ -1,5 +1,6 @@
 """Translated files, kept for half an hour for download."""
 
+import asyncio
 import re
 import secrets
 import time
@@ -27,16 +28,16 @@ class Downloads:
     """Files under unguessable names, in a folder that is deleted when the server ends."""
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
-        self._folder = TemporaryDirectory(prefix="regard-files-")
+        self._folder = TemporaryDirectory(prefix="regard-files-", ignore_cleanup_errors=True)
         self._clock = clock
         self._kept: dict[str, KeptFile] = {}  # the oldest first
 
-    def keep(self, name: str, data: bytes) -> str:
+    async def keep(self, name: str, data: bytes) -> str:
         """Keep a file; return the name of its download."""
         known = f"{secrets.token_hex(16)}.{plain_name(name)}"
         self.forget(room=len(data))
-        (Path(self._folder.name) / known).write_bytes(data)
-        self._kept[known] = KeptFile(self._clock() + KEPT_SECONDS, len(data))
+        self._kept[known] = KeptFile(self._clock() + KEPT_SECONDS, len(data))  # counted also if the write is cancelled
+        await asyncio.to_thread((Path(self._folder.name) / known).write_bytes, data)
         return known
 
     def find(self, name: str) -> Path | None:

@@ -35,7 +35,7 @@ async def translate_whole_file(service: Service, request: Request) -> dict[str, 
     with file_errors():
         opened = await open_file(service, file.data, path.suffix.lower(), question.source, target, request.state.asked)
         found = await translate_file(service, opened, terms, memory=question.memory)
-    name = service.downloads.keep(f"{path.stem}_{outward(target)}{path.suffix}", found.data)
+    name = await service.downloads.keep(f"{path.stem}_{outward(target)}{path.suffix}", found.data)
     answer: dict[str, Any] = {"translatedFileUrl": str(request.url_for("download_file", name=quote(name)))}
     answer |= {"terms": found.terms} if terms else {}
     answer |= {"memory": found.memory} if found.memory is not None else {}

@@ -4,6 +4,7 @@ import asyncio
 import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 from known_engine import pairs, served
@@ -261,9 +262,9 @@ def test_names_mean_nothing(name, plain):
 def test_a_file_is_gone_after_half_an_hour():
     now = [0.0]
     kept = Downloads(clock=lambda: now[0])
-    path = kept.find(kept.keep("a.txt", b"1"))
+    path = kept.find(asyncio.run(kept.keep("a.txt", b"1")))
     now[0] = 1799.0
-    later = kept.keep("b.txt", b"2")
+    later = asyncio.run(kept.keep("b.txt", b"2"))
     assert path.read_bytes() == b"1"
     now[0] = 1801.0
     assert (kept.find(path.name), path.exists(), kept.find(later).read_bytes()) == (None, False, b"2")
@@ -271,9 +272,18 @@ def test_a_file_is_gone_after_half_an_hour():
     assert not path.parent.exists()
 
 
+def test_a_file_is_written_beside_the_event_loop(monkeypatch):
+    threads = []
+    monkeypatch.setattr(Path, "write_bytes", lambda *_: threads.append(threading.current_thread()))
+    kept = Downloads()
+    asyncio.run(kept.keep("a.txt", b"1"))
+    kept.close()
+    assert threads and threads[0] is not threading.current_thread()
+
+
 def test_the_oldest_make_room(monkeypatch):
     monkeypatch.setattr(module, "MAX_TOTAL", 10)
     kept = Downloads()
-    names = [kept.keep("a.txt", b"1234") for _ in range(4)]
+    names = [asyncio.run(kept.keep("a.txt", b"1234")) for _ in range(4)]
     assert [kept.find(name) is not None for name in names] == [False, False, True, True]
     kept.close()
