@@ -3,8 +3,10 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from itertools import islice
 from typing import Annotated, ClassVar, NamedTuple
 
+import numpy as np
 from annotated_types import Gt, Lt
 
 from regard.config import Doc
@@ -59,9 +61,13 @@ class SourceAugmentation(ABC):
 class AugmentedPairs(Reader):
     """The pairs of a reader that have hints, with augmented sources. An example has the line of its pair."""
 
-    def __init__(self, reader: Reader, choice: Choice, augmentation: SourceAugmentation, seed: int) -> None:
+    def __init__(
+        self, reader: Reader, choice: Choice, augmentation: SourceAugmentation, seed: int, most: int | None = None
+    ) -> None:
+        """`most`: maximum number of examples, of pairs in a shuffled order; None: all."""
         self.columns, self.files = reader.columns, reader.files
         self._reader, self._choice, self._augmentation, self._seed = reader, choice, augmentation, seed
+        self._most = most
 
     @property
     def place(self) -> str:
@@ -73,7 +79,7 @@ class AugmentedPairs(Reader):
 
     def key(self) -> str:
         settings = sorted(self._choice.settings.items())
-        return f"augmented {self._choice.name} {settings} {self._seed} of {self._reader.key()}"
+        return f"augmented {self._choice.name} {settings} {self._seed} {self._most} of {self._reader.key()}"
 
     def __iter__(self) -> Iterator[Example]:
         """Yield the examples. Raises DataError where there are none."""
@@ -86,11 +92,14 @@ class AugmentedPairs(Reader):
     def _made(self) -> list[Example]:
         source, target = self.columns
         examples = list(self._reader)
+        if self._most is not None:
+            order = np.random.default_rng(self._seed).permutation(len(examples))
+            examples = [examples[place] for place in order]
         pairs = [(without_source_marks(clean(one.texts[source])), clean(one.texts[target])) for one in examples]
         return [
             Example(
                 examples[place].line,
                 {source: self._augmentation.augmented(pairs[place][0], hints), target: pairs[place][1]},
             )
-            for place, hints in self._augmentation.hints(pairs, self._seed)
+            for place, hints in islice(self._augmentation.hints(pairs, self._seed), self._most)
         ]

@@ -182,10 +182,18 @@ class DataSettings:
         return {part: self._located(choice) for part, choice in named.items() if choice is not None}
 
     def fractions(self) -> dict[str, float]:
-        """Return the fractions of the batches that settings give to synthetic pairs and old text, by corpus."""
-        found = {one.name: AUGMENTATIONS.build(one).fraction for one in self.source_augmentations}
+        """Return the fractions of the batches that settings give to synthetic pairs and old text, by corpus.
+
+        Augmented pairs have the same share of new and of old text.
+        """
+        augmented = {one.name: AUGMENTATIONS.build(one).fraction for one in self.source_augmentations}
+        old = 0.0 if self.old is None or self.old.train is None else self.old.fraction
+        found = {name: fraction * (1 - old) for name, fraction in augmented.items()}
         found |= {} if self.recombination is None else {RECOMBINED: self.recombination.fraction}
-        return found | ({} if self.old is None else {OLD_STREAM: self.old.fraction})
+        if old:
+            found |= {OLD_STREAM: old * (1 - sum(augmented.values()))}
+            found |= {f"{OLD}{name}": fraction * old for name, fraction in augmented.items()}
+        return found
 
     def located(self) -> "DataSettings":
         """Return the same data with full paths of all files, and the languages of their names."""

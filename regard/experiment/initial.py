@@ -21,6 +21,7 @@ from regard.models.settings import TranslatorSettings
 from regard.tasks import TASKS, task_class
 
 _OWN = "own_vocabularies"  # of `text`: it follows from the languages, and another run may have more of them
+_CONTEXT = "source_augmentations"  # of `data`: the model goes on reading what it learned to read
 _KINDS = ("run", "huggingface")  # of origins that `init` may name
 
 _FEWEST = 50  # pairs from which a dev set is held out, unless a fraction is given
@@ -38,8 +39,8 @@ _LARGE_BATCH = 4_096
 def continued(run: Path, explicit: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of a run that starts from another one.
 
-    On other texts of the same task it has the same tokenizers and model. Another task, named by `explicit`, has its own
-    model, with the embedder and the encoder, or the decoder, of that run.
+    On other texts of the same task it has the same tokenizers, model and context in sources. Another task, named by
+    `explicit`, has its own model, with the embedder and the encoder, or the decoder, of that run.
     """
     before, foreign = _settings(run), is_huggingface(run)
     base = {"init": {_KINDS[foreign]: str(run)}, **({"training": before["training"]} if foreign else {})}
@@ -48,6 +49,8 @@ def continued(run: Path, explicit: Mapping[str, Any]) -> dict[str, Any]:
     taken = {group: before[group] for group in marked(Experiment, Taken) if group in before}
     if _learns_vocabulary(explicit):
         taken["text"] = {"shared": before["text"].get("shared", True)}
+    elif rows := before.get("data", {}).get(_CONTEXT):
+        taken["data"] = {_CONTEXT: rows}
     return {**taken, **({"text": _without_own(taken["text"])} if "text" in taken else {}), **base}
 
 

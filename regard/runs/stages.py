@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
@@ -11,11 +12,12 @@ from typing import NamedTuple
 import torch
 
 from regard.config import settings_file
+from regard.data import READERS
 from regard.data.columns import Columns
 from regard.data.manifest import note_file, verify_file
 from regard.data.streams import Stream
 from regard.decoding import GreedySearch
-from regard.errors import CheckpointError
+from regard.errors import CheckpointError, ConfigError
 from regard.evaluation.metric import Statistics
 from regard.experiment import Experiment
 from regard.experiment.data import OldTextSettings
@@ -43,7 +45,6 @@ from regard.runs.rehearsal import Rehearsal
 from regard.runs.resuming import check_resumed, origins_of
 from regard.runs.run import Run, model_of, routed, task_of
 from regard.runs.texts import (
-    check_sides_differ,
     dev_examples,
     learn_run_columns,
     old_dev_examples,
@@ -56,6 +57,8 @@ from regard.tasks.task import measure_of
 from regard.training.progress import Progress
 from regard.training.world import World
 
+_OF_TWO_SIDES = ("translation", "phrases")  # tasks that learn the target of a source
+_COMPARED = 20_000  # first pairs whose sides are compared
 _COUNTED = 50_000  # parameters that are worth a line: phrases have a weight for each feature
 
 
@@ -140,7 +143,7 @@ def prepared(
     rehearsal.check_parts(starts=not resume)
     before = experiment
     if not resume:
-        check_sides_differ(experiment)
+        _check_sides_differ(experiment)
         held.enter_context(folder.created())
         making.enter_context(folder.preparing(experiment))
     else:
@@ -168,7 +171,7 @@ def check_start(experiment: Experiment, columns: Columns | None = None) -> Colum
     rehearsal = Rehearsal(experiment)
     rehearsal.check_memory()
     rehearsal.check_parts(starts=True)
-    check_sides_differ(experiment)
+    _check_sides_differ(experiment)
     if columns is None:
         with TemporaryDirectory() as place:
             folder = RunFolder(Path(place))
@@ -314,3 +317,20 @@ def _validation(
             key = name if name != "train" else kind.route
             found[key] = Validation(model, kind, engine, examples, measures, batch_tokens=tokens, say=say)
     return Validations(found) if len(found) > 1 else next(iter(found.values()), None)
+
+
+def _check_sides_differ(experiment: Experiment) -> None:
+    """Raise ConfigError for a translator whose source and target are one text: it would only learn to copy.
+
+    Transforms such as noise, further corpora and routes are exceptions.
+    """
+    data, choice = experiment.data, experiment.reader("train")
+    if experiment.task.name not in _OF_TWO_SIDES or choice is None or data.transforms or data.corpora or data.routes:
+        return
+    if choice.settings.keys().isdisjoint(("file", "files")):  # such as the copying task, generated on purpose
+        return
+    reader = READERS.build(choice, tuple(experiment.columns), place="data.train")
+    same = [len({*map(str, one.texts.values())}) == 1 for one in islice(reader, _COMPARED)]
+    if same and all(same):
+        hint = "name its translation; for a denoising autoencoder: data.transforms=noise"
+        raise ConfigError("data.train.target", f"'{reader.names[-1]}' is the same text as the source", hint)

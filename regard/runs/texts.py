@@ -4,7 +4,6 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, NamedTuple, cast
@@ -30,9 +29,8 @@ from regard.text.source_marks import SOURCE_MARKS, check_marks
 
 Say = Callable[[str], None]
 
-_OF_TWO_SIDES = ("translation", "phrases")  # tasks that learn the target of a source
 _OLD_DEV = 500  # examples of old text that each validation answers
-_COMPARED = 20_000  # first pairs whose sides are compared
+_OLD_AUGMENTED = 5_000  # augmented pairs of old text at most: adaptation is short
 LAST_KEPT = "early stopping is off, and the last checkpoint is kept"
 
 
@@ -41,23 +39,6 @@ def training_readers(experiment: Experiment) -> dict[str, Reader]:
     more = {name: _reader(experiment, f"{CORPORA}{name}") for name in experiment.data.corpora}
     views = experiment.views().items()
     return {**{name: _parts(view)[0] for name, view in views if view.data.train is not None}, **more}
-
-
-def check_sides_differ(experiment: Experiment) -> None:
-    """Raise ConfigError for a translator whose source and target are one text: it would only learn to copy.
-
-    Transforms such as noise, further corpora and routes are exceptions.
-    """
-    data, choice = experiment.data, experiment.reader("train")
-    if experiment.task.name not in _OF_TWO_SIDES or choice is None or data.transforms or data.corpora or data.routes:
-        return
-    if choice.settings.keys().isdisjoint(("file", "files")):  # such as the copying task, generated on purpose
-        return
-    reader = READERS.build(choice, tuple(experiment.columns), place="data.train")
-    same = [len({*map(str, one.texts.values())}) == 1 for one in islice(reader, _COMPARED)]
-    if same and all(same):
-        hint = "name its translation; for a denoising autoencoder: data.transforms=noise"
-        raise ConfigError("data.train.target", f"'{reader.names[-1]}' is the same text as the source", hint)
 
 
 def old_readers(experiment: Experiment) -> tuple[Reader | None, Reader | None]:
@@ -294,32 +275,47 @@ def training_batches(
     cache, seed = experiment.data.cache or folder.data, experiment.training.seed
     streams, sizes = dict[str, PlannedStream](), dict[str, float]()
     task.filter.check_transforms(experiment.data.transforms)
-    readers = _with_augmented(experiment, _with_recombined(experiment, training_readers(experiment), say), task)
+    readers = _with_recombined(experiment, training_readers(experiment), say)
     mixed, _ = old_readers(experiment)
     readers |= {} if mixed is None else {OLD_STREAM: mixed}
-    for name, reader in readers.items():
+    for name, reader in _with_augmented(experiment, readers, task).items():
         kind = task.along(routes.get(name, task.route))
-        rules = kind.filter
-        checked = CheckedReader(reader, rules.usable, rules.check, rules.learnt_from)
-        most = rules.most_ids(experiment.data.max_length)
-        corpus = Corpus.open(checked, kind.vocabularies, cache, max_tokens=most)
-        say(f"{reader.names[0]}: {corpus.report}")
-        if checked.left_out:
-            lines = ", ".join(map(str, checked.left_out[:LISTED])) + (" …" if len(checked.left_out) > LISTED else "")
-            say(f"{len(checked.left_out):,} examples whose answer is not in the passage are left out (lines {lines})")
-        if most is not None and (longer := corpus.report.too_long):
-            other = kind.spec.wording.longer and f", or {kind.spec.wording.longer.format(limit=most)}"
-            raised = f"raise data.max_length, which is {most:,}{other}"
-            say(f"{longer:,} of more than {most:,} pieces are left out; to learn from them {raised}")
+        try:
+            corpus = _corpus(reader, kind, cache, experiment.data.max_length, say)
+        except DataError as error:
+            if not isinstance(reader, AugmentedPairs) or error.path != reader.place:
+                raise
+            say(f"{error.path}: {error.problem}; no pairs are added")
+            continue
         limits = experiment.training.batch_tokens, experiment.training.batch_sentences
         streams[name] = kind.stream(corpus, *limits, seed=seed)
         sizes[name] = sum(int(corpus.lengths(column).sum()) for column in kind.vocabularies)
     weights = dict(experiment.data.weights or sizes)
-    fractions = {name: one for name, one in experiment.data.fractions().items() if name in streams}
+    given = experiment.data.fractions()
+    fractions = {name: one for name, one in given.items() if name in streams}
+    if OLD_STREAM in fractions:  # plain old text has the share of augmented pairs that are missing
+        fractions[OLD_STREAM] += sum(one for name, one in given.items() if name.startswith(OLD) and name not in streams)
     rest = sum(weight for name, weight in weights.items() if name not in fractions) / (1 - sum(fractions.values()))
     weights |= {name: fraction * rest for name, fraction in fractions.items()}
     stream = streams["train"] if len(streams) == 1 else MixedStream(streams, weights, routes=routes, seed=seed)
     return transformed(stream, experiment.data.transforms, seed)
+
+
+def _corpus(reader: Reader, task: Task, cache: Path, limit: int, say: Say) -> Corpus:
+    """Open a training corpus and report the examples that are left out; `limit`: pieces of an example."""
+    rules = task.filter
+    checked = CheckedReader(reader, rules.usable, rules.check, rules.learnt_from)
+    most = rules.most_ids(limit)
+    corpus = Corpus.open(checked, task.vocabularies, cache, max_tokens=most)
+    say(f"{reader.names[0]}: {corpus.report}")
+    if checked.left_out:
+        lines = ", ".join(map(str, checked.left_out[:LISTED])) + (" …" if len(checked.left_out) > LISTED else "")
+        say(f"{len(checked.left_out):,} examples whose answer is not in the passage are left out (lines {lines})")
+    if most is not None and (longer := corpus.report.too_long):
+        other = task.spec.wording.longer and f", or {task.spec.wording.longer.format(limit=most)}"
+        raised = f"raise data.max_length, which is {most:,}{other}"
+        say(f"{longer:,} of more than {most:,} pieces are left out; to learn from them {raised}")
+    return corpus
 
 
 def _with_recombined(experiment: Experiment, readers: Mapping[str, Reader], say: Say) -> dict[str, Reader]:
@@ -334,15 +330,24 @@ def _with_recombined(experiment: Experiment, readers: Mapping[str, Reader], say:
 
 
 def _with_augmented(experiment: Experiment, readers: dict[str, Reader], task: Task) -> dict[str, Reader]:
-    """Return readers with those of data.source_augmentations. Raises ConfigError for a vocabulary without marks."""
+    """Return readers with those of data.source_augmentations, of new and of old text.
+
+    Raises ConfigError for a vocabulary without marks.
+    """
     seed, choices = experiment.training.seed, experiment.data.source_augmentations
     if choices:
         try:
             check_marks(cast(Tokenizer, task.vocabularies[task.first].tokenizer))
         except PartError as error:
             raise error.inside("data.source_augmentations") from error
-    plain = readers["train"]
-    return readers | {one.name: AugmentedPairs(plain, one, AUGMENTATIONS.build(one), seed) for one in choices}
+    plain = {"": (readers["train"], None)}
+    if OLD_STREAM in readers:
+        plain[OLD] = readers[OLD_STREAM], _OLD_AUGMENTED
+    return readers | {
+        f"{part}{one.name}": AugmentedPairs(reader, one, AUGMENTATIONS.build(one), seed, most)
+        for part, (reader, most) in plain.items()
+        for one in choices
+    }
 
 
 def part_reader(experiment: Experiment, part: str) -> Reader | None:

@@ -9,9 +9,12 @@ from typer.testing import CliRunner
 import regard as package
 from regard.cli.app import app
 from regard.documents.glossary import Glossary
+from regard.experiment import read_experiment
 from regard.memory import TranslationMemory, TranslationUnit
 from regard.results import MemoryMatch
-from regard.runs import Run
+from regard.runs import Run, RunFolder
+from regard.runs.run import routed
+from regard.runs.texts import training_batches
 from regard.text.source_marks import SOURCE_MARKS
 
 NOUNS = {"dog": "Hund", "cat": "Kater", "man": "Mann"}
@@ -47,6 +50,30 @@ def invoked(*words, given=None):
     done = CliRunner().invoke(app, [*map(str, words)], input=given)
     assert done.exit_code == 0, done.stderr
     return done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("given", [[], ["data.source_augmentations=[]"]])
+def test_a_continued_run_reads_what_its_start_reads(run, tmp_path, given):
+    (tmp_path / "b.tsv").write_text("".join(f"{word}\t{word}e\n" for word in "abcdefghijkl"), encoding="utf-8")
+    words = ["train", tmp_path / "b.tsv", "--from", run, "--run", tmp_path / "next", "data.dev_fraction=0.2"]
+    done = regard(*words, "data.old.dev_fraction=0.2", "data.old.tolerance=1000", *SMALL, *given)
+    assert done.code == 0, done.said
+    context = package.load(tmp_path / "next").setup.context
+    assert context.term_method("auto") == ("constraints" if given else "annotations")
+    assert context.reads_memory == (not given)
+    assert ("fuzzy_matches: no pair of" in done.said) == (not given)
+
+
+def test_augmented_pairs_have_the_same_share_of_new_and_old_text(run, tmp_path):
+    words = [("a b c d e", "f g h"), ("a b c d i", "f g j"), ("k", "l")] * 5
+    (tmp_path / "b.tsv").write_text("".join(f"{one}\t{other}\n" for one, other in words), encoding="utf-8")
+    changes = ["data.dev_fraction=0.2", "data.old.fraction=0.25", "data.old.dev_fraction=0", f"run={tmp_path}"]
+    experiment = read_experiment(tmp_path / "b.tsv", changes, start=run, adapts=True)
+    model, task, _ = Run.open(run).assembled()
+    stream = training_batches(experiment, RunFolder(tmp_path), routed(task, model, experiment), print)
+    assert stream.shares == pytest.approx(
+        {"train": 0.3, "fuzzy_matches": 0.3, "terms": 0.15, "old": 0.1, "old.fuzzy_matches": 0.1, "old.terms": 0.05}
+    )
 
 
 def test_each_mark_is_a_piece_and_fractions_are_those_of_settings(run):
