@@ -340,7 +340,7 @@ def _with_augmented(experiment: Experiment, readers: dict[str, Reader], task: Ta
             check_marks(cast(Tokenizer, task.vocabularies[task.first].tokenizer))
         except PartError as error:
             raise error.inside("data.source_augmentations") from error
-    plain = {"": (readers["train"], None)}
+    plain: dict[str, tuple[Reader, int | None]] = {"": (readers["train"], None)}
     if OLD_STREAM in readers:
         plain[OLD] = readers[OLD_STREAM], _OLD_AUGMENTED
     return readers | {
