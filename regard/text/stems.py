@@ -2,13 +2,16 @@
 
 import unicodedata
 
-_LEAST, _DROPPED, _ADDED = 3, 1, 3  # letters of the common beginning, and of the ending of each form
+_LEAST, _ENDING = 3, 3  # letters of the common beginning at least, and of an ending at most
+_LEAST_REPLACED = 5  # letters of the common beginning of forms that replace the last letter of each other
+_DERIVING = ("al", "el")  # endings of other words: "Hand" and "Handel"
 
 
 def same_stem(word: str, other: str) -> bool:
     """Return whether two words or phrases are equal but for endings of up to three letters, case and accents.
 
-    Of the shorter ending at most one letter: "Haus" and "Häusern", not "Kater" and "Katze".
+    One form begins the other ("Haus" and "Häusern"), or replaces its last letter after five equal ones; a "y" becomes
+    "ie" in any word ("city" and "cities"). Words with other digits are other words.
     """
     words, others = _folded(word).split(), _folded(other).split()
     return len(words) == len(others) and all(map(_same, words, others))
@@ -19,8 +22,12 @@ def _same(word: str, other: str) -> bool:
         return True
     common = next((place for place, pair in enumerate(zip(word, other, strict=False)) if len({*pair}) > 1), None)
     common = min(len(word), len(other)) if common is None else common
-    shorter, longer = sorted(len(one) - common for one in (word, other))
-    return common >= _LEAST and shorter <= _DROPPED and longer <= _ADDED
+    shorter, longer = sorted((word[common:], other[common:]), key=len)
+    if common < _LEAST or len(longer) > _ENDING or any(one.isdigit() for one in shorter + longer):
+        return False
+    if not shorter:
+        return longer not in _DERIVING
+    return len(shorter) == 1 and (common >= _LEAST_REPLACED or (shorter == "y" and longer.startswith("ie")))
 
 
 def _folded(text: str) -> str:
