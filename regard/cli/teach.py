@@ -86,7 +86,7 @@ def undo_command(run: RunArgument) -> None:
     regard undo runs/en-de
     """
     from regard.config import own_folder, settings_file
-    from regard.recipes.teaching import undo_teaching
+    from regard.recipes.corrections import undo_teaching
 
     folder = own_folder(run)
     settings_file(folder)
@@ -101,12 +101,12 @@ def undo_command(run: RunArgument) -> None:
 def redo_command(run: RunArgument) -> None:
     """Bring the version of a run back that regard undo took away last.
 
-    The next regard teach replaces it; then regard teach --again learns its corrections.
+    The next regard teach that changes the weights replaces it; then regard teach --again learns its corrections.
 
     regard redo runs/en-de
     """
     from regard.config import own_folder, settings_file
-    from regard.recipes.teaching import redo_teaching
+    from regard.recipes.corrections import redo_teaching
 
     folder = own_folder(run)
     settings_file(folder)

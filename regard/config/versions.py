@@ -7,13 +7,14 @@ RUN/versions/.lock      held by the process that makes a version, for hours
 RUN/versions/.pointer   held while the pointer is replaced, for a moment
 
 The pointer is replaced atomically, after the version is complete: a process killed at any moment leaves the version
-that was in use. A folder with a higher number than the pointer's is unfinished, or was undone.
+that was in use. A folder with a higher number than the pointer's is unfinished, or was undone. Undone versions are
+kept until another one comes into use, whose number is higher.
 """
 
 import fcntl
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -62,15 +63,20 @@ def current_run(run: Path) -> Path:
     return found
 
 
-def use_version(run: Path, number: int) -> None:
-    """Point to a version that is complete, and remove those that are too old.
+def use_version(run: Path, number: int, base: int) -> None:
+    """Point to a version that is complete, and remove undone ones and those that are too old.
 
-    Raises ConfigError where another version than that it was made from has come into use since, as by `regard undo`.
+    Raises ConfigError where another version than its `base` has come into use since, as by `regard undo`.
     """
     with pointer_held(run):
-        if current_version(run) != number - 1:
+        current, undone = _pointer(run)
+        if current != base:
             problem = f"the version that version {number} was made from was replaced meanwhile"
             raise ConfigError(str(run), f"{problem}: the weights stay as they are", "regard teach RUN FILE")
+        if undone:
+            write_checked(run / POINTER, {_KEY: base})  # a process killed here leaves them as unfinished ones
+        for other in {*undone}.intersection(_numbers(run)):
+            _remove(run, other)
         write_checked(run / POINTER, {_KEY: number})
         for other in sorted(_numbers(run), reverse=True)[MOST:]:
             if other < number:
@@ -78,24 +84,21 @@ def use_version(run: Path, number: int) -> None:
 
 
 def new_version(run: Path) -> Path:
-    """Return an empty folder for the next version, without unfinished and undone ones. The caller holds the lock."""
+    """Return an empty folder for the next version, and remove unfinished ones. The caller holds the lock."""
     with pointer_held(run):
         current, undone = _pointer(run)
-        if undone:
-            write_checked(run / POINTER, {_KEY: current})
-    number = current + 1
-    for other in _numbers(run):
-        if other >= number:
-            _remove(run, other)
+        for other in _numbers(run):
+            if other > current and other not in undone:
+                _remove(run, other)
     for left in (run / VERSION_FOLDER).glob(f"{_REMOVED}*"):
         shutil.rmtree(left, ignore_errors=True)
-    folder = version_folder(run, number)
+    folder = version_folder(run, max(current, *undone, 0) + 1)
     folder.mkdir(parents=True)
     return folder
 
 
-def undo_version(run: Path) -> tuple[int, int]:
-    """Point to the version before the one in use; return both numbers.
+def undo_version(run: Path, note: Callable[[int, int], None]) -> tuple[int, int]:
+    """Point to the version before the one in use; return both numbers. First `note` is called with them.
 
     A version that is being made from the undone one will not be used. Raises ConfigError where there is none before.
     """
@@ -105,6 +108,7 @@ def undo_version(run: Path) -> tuple[int, int]:
             raise ConfigError(str(run), "has no earlier version: its own weights are in use", "regard teach RUN FILE")
         complete = [one for one in _numbers(run) if one < number and (version_folder(run, one) / MODEL).is_dir()]
         before = max(complete, default=0)
+        note(number, before)
         write_checked(run / POINTER, {_KEY: before, _UNDONE: [*undone, number]})
         return number, before
 
@@ -112,12 +116,12 @@ def undo_version(run: Path) -> tuple[int, int]:
 def redo_version(run: Path) -> tuple[int, int]:
     """Point to the version that was undone last; return the numbers of the version before and of this one.
 
-    Raises ConfigError where none was undone since the last `regard teach`.
+    Raises ConfigError where none was undone since a version came into use.
     """
     with pointer_held(run):
         number, undone = _pointer(run)
         if not undone:
-            raise ConfigError(str(run), "has no undone version", "a new lesson replaces it: regard teach RUN FILE")
+            raise ConfigError(str(run), "has no undone version", "a new version replaces it: regard teach RUN FILE")
         *undone, again = undone
         write_checked(run / POINTER, {_KEY: again, **({_UNDONE: undone} if undone else {})})
         return number, again

@@ -15,7 +15,14 @@ from urllib.error import HTTPError
 from urllib.request import Request
 
 from regard.config import write_atomically
-from regard.config.versions import MODEL, VERSION_FOLDER, pointer_held
+from regard.config.versions import (
+    MODEL,
+    VERSION_FOLDER,
+    pointer_held,
+    redo_version,
+    undo_version,
+    version_folder,
+)
 from regard.data import READERS
 from regard.data.readers.jsonl import JsonlReader
 from regard.data.readers.suggestions import SuggestionsReader
@@ -41,6 +48,14 @@ _TESTED, _MOST_TESTED = 0.2, 100  # fraction that one trial tests, and its most 
 _LETTERS = ("L", "M", "N")  # general categories of Unicode: letters, their marks, digits
 
 Corrected = dict[str, str]  # text → its better translation
+
+
+class UndoneVersion(NamedTuple):
+    """The versions in use before and after `regard undo` or `regard redo`, and the corrections between them."""
+
+    before: int
+    now: int  # 0: the weights before all corrections
+    corrections: int
 
 
 class Trial(NamedTuple):
@@ -163,6 +178,36 @@ def note_corrections(run: Path, name: str, added: Mapping[str, str], removed: Ma
     with pointer_held(run):
         kept = {text: better for text, better in noted_corrections(run, name).items() if removed.get(text) != better}
         keep_pairs(run / VERSION_FOLDER / name, {**kept, **added})
+
+
+def undo_teaching(run: Path) -> UndoneVersion:
+    """Bring the version before the one in use back. The corrections of the undone one are not taught again.
+
+    Raises ConfigError where there is no version before.
+    """
+    undone = Corrected()
+
+    def note(number: int, before: int) -> None:
+        undone.update(_between(run, number, before))
+        keep_pairs(run / VERSION_FOLDER / UNDONE, {**noted_corrections(run, UNDONE), **undone})
+
+    number, before = undo_version(run, note)
+    return UndoneVersion(number, before, len(undone))
+
+
+def redo_teaching(run: Path) -> UndoneVersion:
+    """Bring the version that was undone last back. Raises ConfigError where there is none."""
+    before, number = redo_version(run)
+    again = _between(run, number, before)
+    note_corrections(run, UNDONE, {}, again)
+    return UndoneVersion(before, number, len(again))
+
+
+def _between(run: Path, later: int, earlier: int) -> Corrected:
+    """Return the corrections that a version has learned, and an earlier one has not."""
+    had = seen_corrections(version_folder(run, earlier) / MODEL) if earlier else {}
+    found = seen_corrections(version_folder(run, later) / MODEL)
+    return {text: better for text, better in found.items() if had.get(text) != better}
 
 
 def keep_pairs(file: Path, pairs: Mapping[str, str]) -> None:

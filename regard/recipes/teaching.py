@@ -4,6 +4,7 @@ Trials first learn a part of the new corrections and are tested on the rest, whi
 gains most, and whether the gain may be chance. Then a training learns all corrections for as many updates.
 """
 
+import hashlib
 import json
 import shutil
 from collections.abc import Mapping, Sequence
@@ -21,14 +22,12 @@ from regard.config.versions import (
     MODEL,
     current_version,
     new_version,
-    redo_version,
-    undo_version,
     use_version,
-    version_folder,
     versions_held,
 )
 from regard.decoding import GreedySearch
 from regard.errors import ConfigError
+from regard.evaluation.metric import Statistics
 from regard.evaluation.significance import compare_statistics, gain_p_values
 from regard.experiment import Experiment, read_experiment
 from regard.experiment.corrections import is_there
@@ -65,7 +64,8 @@ from regard.training.interrupt import Interrupted
 
 LARGEST_P = 0.05  # highest p-value of a gain that is kept
 _TESTED = "tested.jsonl"  # beside the run of a trial
-_TRIALS = "trials.json"  # result of the trials, so that an interrupted lesson does not repeat them
+_TRIALS = "trials.json"  # result of the trials: with -o an interrupted lesson does not repeat them
+_DIGEST = "lesson"  # in this file: of what the result depends on
 _LEAST = 1.0  # points of the standing set; below them a loss cannot be seen
 _FEW_UPDATES, _FEW = (4, 80), 100  # updates for each correction, and at least; of so few corrections
 _SHOWN = 500  # corrections that are translated by both versions
@@ -79,7 +79,7 @@ class TeachingRequest(NamedTuple):
     run: Path
     file: Path  # as the server writes it, or a table or memory of pairs
     output: Path | None = None  # None: the next version of the run
-    old: tuple[str, str] | None = None  # texts of the first training; None: those of the run
+    old: tuple[str, str] | None = None  # texts of the first training; None: the texts of the run
     changes: Sequence[str] = ()
     only_new: bool = False  # corrections of lessons that changed nothing are known, too
     again: bool = False  # corrections of undone versions are learned, too
@@ -93,37 +93,31 @@ class TaughtCorrections(NamedTuple):
     report: Report
 
 
-class UndoneVersion(NamedTuple):
-    """The versions in use before and after `regard undo` or `regard redo`, and the corrections between them."""
-
-    before: int
-    now: int  # 0: the weights before all corrections
-    corrections: int
-
-
 def teach(request: TeachingRequest, say: Say, *, quiet: bool = False) -> TaughtCorrections:
     """Train on corrections, and keep the result if they gain beyond chance and the standing set loses nothing.
 
     Raises ConfigError for fewer than 10 new corrections, for a run whose old texts are missing, and for one that
     translates nothing yet; DataError for a file without corrections in the run's languages; Interrupted.
     """
-    start, run = settings_folder(request.run), own_folder(request.run)
+    run = own_folder(request.run)
+    version, start = current_version(run), settings_folder(request.run)
     settings_file(start)
     opened = Run.open(RunFolder(start))
     languages = _languages(opened)
     given = corrected_texts(request.file, languages, say)
     pairs = _without_undone(given, request, run, say)
-    name = f"{request.file.name}{'' if len(pairs) == len(given) else ', without those of undone versions'}"
+    name = f"{request.file.name}{'' if len(pairs) == len(given) else ' without corrections of undone versions'}"
     seen = seen_corrections(start)
     known = noted_corrections(run, ATTEMPTED) if request.only_new else {}
     parts, everything = trials(name, pairs, seen, known), {**seen, **pairs}
     with ExitStack() as stack:
-        folder, resumed = _place(request, everything, stack)
+        digest = _digest(request, opened, parts)
+        folder, resumed = _place(request, everything, digest, stack)
         keep_pairs(folder / LEARNED, everything)
         experiment = _experiment(request, opened, folder, LEARNED, LEARNED, say)
         _check_languages(request.file, everything, experiment)
         _check_standing_set(request.run, opened, experiment)
-        lesson = _Lesson(request, opened, folder, experiment, say)
+        lesson = _Lesson(request, opened, folder, experiment, digest, say)
         tested = lesson.tested(parts)
         outcome = lesson.learned(tested, resumed=resumed) if tested["best"] else {}
         changed = outcome.get("kept") == "adapted"
@@ -133,7 +127,7 @@ def teach(request: TeachingRequest, say: Say, *, quiet: bool = False) -> TaughtC
                 shutil.rmtree(folder)
             return TaughtCorrections(changed, None, report)
         if changed:
-            use_version(run, int(folder.name))
+            use_version(run, int(folder.name), version)
             note_corrections(run, UNDONE, {}, pairs)
         else:
             note_corrections(run, ATTEMPTED, pairs, {})
@@ -142,34 +136,8 @@ def teach(request: TeachingRequest, say: Say, *, quiet: bool = False) -> TaughtC
         return TaughtCorrections(changed, current_version(run), report)
 
 
-def undo_teaching(run: Path) -> UndoneVersion:
-    """Bring the version before the one in use back. The corrections of the undone one are not taught again.
-
-    Raises ConfigError where there is no version before.
-    """
-    number, before = undo_version(run)
-    undone = _between(run, number, before)
-    note_corrections(run, UNDONE, undone, {})
-    return UndoneVersion(number, before, len(undone))
-
-
-def redo_teaching(run: Path) -> UndoneVersion:
-    """Bring the version that was undone last back. Raises ConfigError where there is none."""
-    before, number = redo_version(run)
-    again = _between(run, number, before)
-    note_corrections(run, UNDONE, {}, again)
-    return UndoneVersion(before, number, len(again))
-
-
-def _between(run: Path, later: int, earlier: int) -> Corrected:
-    """Return the corrections that a version has learned, and an earlier one has not."""
-    had = seen_corrections(version_folder(run, earlier) / MODEL) if earlier else {}
-    found = seen_corrections(version_folder(run, later) / MODEL)
-    return {text: better for text, better in found.items() if had.get(text) != better}
-
-
 def _without_undone(pairs: Corrected, request: TeachingRequest, run: Path, say: Say) -> Corrected:
-    """Return the corrections without those of undone versions, unless these are asked for."""
+    """Return the corrections that no undone version has learned; all of them with `again`."""
     undone = {} if request.again else noted_corrections(run, UNDONE)
     kept = {text: better for text, better in pairs.items() if undone.get(text) != better}
     if count := len(pairs) - len(kept):
@@ -187,7 +155,13 @@ def _languages(run: Run) -> tuple[str, str]:
     raise ConfigError(str(run.path), "corrections are for a translator of one language pair", hint)
 
 
-def _place(request: TeachingRequest, everything: Corrected, stack: ExitStack) -> tuple[Path, bool]:
+def _digest(request: TeachingRequest, start: Run, parts: Sequence[Trial]) -> str:
+    """Return a digest of the start weights, the request and the trials, on which the result of these depends."""
+    values = [start.weights_digest, request.old, [*request.changes], parts]
+    return hashlib.sha256(json.dumps(values).encode()).hexdigest()
+
+
+def _place(request: TeachingRequest, everything: Corrected, digest: str, stack: ExitStack) -> tuple[Path, bool]:
     """Return the folder of the result, and whether an interrupted training goes on there."""
     if request.output is None:
         run = own_folder(request.run)
@@ -195,6 +169,8 @@ def _place(request: TeachingRequest, everything: Corrected, stack: ExitStack) ->
         return new_version(run), False
     folder, model = request.output, RunFolder(request.output / MODEL)
     begun = kept_pairs(folder / LEARNED) == everything
+    if (tested := folder / _TRIALS).is_file():  # another start or other settings have other trials
+        begun = begun and read_checked(tested).get(_DIGEST) == digest
     if not begun or model.finished:
         RunFolder(folder).check_free()
     folder.mkdir(parents=True, exist_ok=True)
@@ -226,14 +202,14 @@ def _experiment(
 
 
 def _metric(experiment: Experiment) -> str:
-    """Return the metric of the standing set: that by which the first run was selected."""
+    """Return the metric of the standing set, by which the first run was selected."""
     data, own = experiment.data, experiment.training.metric
     named = data.old.metric if data.old is not None and data.old.metric else own
     return experiment.task_class.spec.metric if named in ("loss", "perplexity") else named
 
 
 def _old_texts(run: Run) -> OldTextSettings:
-    """Return the first texts of a run: those of its own training, unless it was adapted from another one."""
+    """Return the first texts of a run: its own training texts, or those of the run from which it was adapted."""
     data = run.experiment.data
     old = data.old or OldTextSettings(data.train, data.dev, 0.0 if data.dev else data.dev_fraction, data.test_fraction)
     readers = {"train": old.train, "dev": old.dev}
@@ -281,6 +257,7 @@ class _Lesson(NamedTuple):
     start: Run
     folder: Path
     experiment: Experiment  # of all corrections
+    digest: str  # of what the trials depend on
     say: Say
 
     def tested(self, parts: Sequence[Trial]) -> dict[str, Any]:
@@ -291,31 +268,31 @@ class _Lesson(NamedTuple):
         saved = self.folder / _TRIALS
         if saved.is_file():
             return dict(read_checked(saved))
-        starts, steps, updates = [], [], list[int]()
+        starts, steps = [], list[dict[int, Statistics]]()
         for number, trial in enumerate(parts, start=1):
             many = f"trial {number} of {len(parts)}: " if len(parts) > 1 else "trial: "
             self.say(f"{many}learns {len(trial.learned):,} corrections, is tested on {len(trial.tested):,} others")
-            first, found, updates = self._trial(number, trial)
+            first, found = self._trial(number, trial)
             starts.append(first)
             steps.append(found)
-        start = np.concatenate(starts)
-        joined = [np.concatenate(some) for some in zip(*steps, strict=False)]  # a limit of time may end one earlier
+        start, joined = np.concatenate(starts), joined_steps(steps)
         measure = measure_of(self.experiment.task_class, self.experiment.training.metric)
-        found = []
-        for update, rows, p_value in zip(updates, joined, gain_p_values(measure, start, joined), strict=False):
+        tests = list[dict[str, Any]]()
+        p_values = gain_p_values(measure, start, [*joined.values()])
+        for (update, rows), p_value in zip(joined.items(), p_values, strict=True):
             test = compare_statistics(measure, start, rows, "")
-            found.append({"updates": update, "value": test.b.value, "difference": test.difference,
+            tests.append({"updates": update, "value": test.b.value, "difference": test.difference,
                           "interval": [*test.interval], "p_value": p_value})  # fmt: skip
-        sure = [one for one in found if one["p_value"] <= LARGEST_P]
+        sure = [one for one in tests if one["p_value"] <= LARGEST_P]
         sign = 1 if measure.higher_is_better else -1
         best = max(sure, key=lambda one: sign * one["value"])["updates"] if sure else 0
         result = {"metric": measure.name, "tested": len(start), "start": measure.value(start.sum(axis=0)),
-                  "steps": found, "best": best}  # fmt: skip
+                  "steps": tests, "best": best, _DIGEST: self.digest}  # fmt: skip
         write_checked(saved, result)
         return result
 
-    def _trial(self, number: int, trial: Trial) -> tuple[Any, list[Any], list[int]]:
-        """Train on the corrections of a trial; return the statistics of the others by start and steps, and updates."""
+    def _trial(self, number: int, trial: Trial) -> tuple[Statistics, dict[int, Statistics]]:
+        """Train on the corrections of a trial; return the statistics of the others by the start, and by updates."""
         folder, began = self.folder / f"trial-{number}", monotonic()
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
@@ -332,7 +309,7 @@ class _Lesson(NamedTuple):
         shutil.rmtree(folder)
         self.say(f"  {report.updates:,} updates in {(monotonic() - began) / 60:.1f} minutes")
         every = experiment.training.validate_every
-        return start, steps, [min(report.updates, every * number) for number in range(1, len(steps) + 1)]
+        return start, {min(report.updates, every * step): rows for step, rows in enumerate(steps, start=1)}
 
     def learned(self, tested: Mapping[str, Any], *, resumed: bool) -> dict[str, Any]:
         """Learn all corrections; return the outcome beside the standing set, which is compared once, at the end."""
@@ -353,6 +330,18 @@ class _Lesson(NamedTuple):
         if "warmup" in schedule:  # a lesson of few updates would shorten a longer one
             schedule["warmup"] = min(int(schedule["warmup"]), longest_warmup(training.validate_every))
         return [f"training.schedule={json.dumps(schedule)}", f"training.validate_every={training.validate_every}"]
+
+
+def joined_steps(trials: Sequence[Mapping[int, Statistics]]) -> dict[int, Statistics]:
+    """Return the statistics of all trials by the updates that each has; a limit of time may end one earlier.
+
+    Raises ConfigError where there are none.
+    """
+    shared = sorted(set[int].intersection(*map(set, trials)))
+    if not shared:
+        problem = "ends the trials before a validation that all of them have"
+        raise ConfigError("training.max_minutes", problem, "a longer time, or none")
+    return {update: np.concatenate([steps[update] for steps in trials]) for update in shared}
 
 
 def _report(
@@ -388,10 +377,6 @@ def _report(
 
 def _row(name: str, one: Mapping[str, Any]) -> list[Cell]:
     low, high = one["interval"]
-    figures = (
-        f"{one['start']:.2f}",
-        f"{one['selected']:.2f}",
-        f"{one['difference']:+.2f}",
-        f"{low:+.2f} to {high:+.2f}",
-    )
+    figures = [f"{one[name]:{sign}.2f}" for name, sign in (("start", ""), ("selected", ""), ("difference", "+"))]
+    figures.append(f"{low:+.2f} to {high:+.2f}")
     return [Cell(name), Cell(f"{one['examples']:,}"), Cell(one["metric"]), *map(Cell, figures)]

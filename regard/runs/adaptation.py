@@ -179,15 +179,22 @@ def start_statistics(folder: RunFolder) -> dict[str, Statistics]:
 
 def step_statistics(folder: RunFolder) -> tuple[Statistics, list[Statistics]]:
     """Return the statistics of new text by the start and by each validation of a training that was not interrupted."""
-    lines = (folder.path / _STEPS_FILE).read_text("utf-8").splitlines()
+    file = folder.path / _STEPS_FILE
+    lines = file.read_text("utf-8").splitlines() if file.is_file() else []
     return start_statistics(folder)[_NEW], [np.asarray(json.loads(line), dtype=np.float64) for line in lines]
 
 
-def first_statistics(folder: RunFolder, old: OldText) -> Statistics | None:
-    """Return the statistics of old text with which an adapted run was compared; None if it had other texts or none."""
-    if not (folder.path / START_FILE).is_file() or _start_values(folder).get(_DIGEST) != old.digest():
+def first_statistics(folder: RunFolder, old: OldText, *, same_settings: bool) -> Statistics | None:
+    """Return the statistics of old text with which an adapted run was compared; None if it had other texts or none.
+
+    A file of an earlier version has no digest of the texts: then `same_settings` and their number count.
+    """
+    if not (folder.path / START_FILE).is_file():
         return None
-    return start_statistics(folder)[OLD_TEXT]
+    found, rows = _start_values(folder), start_statistics(folder).get(OLD_TEXT)
+    if _DIGEST in found:
+        return rows if found[_DIGEST] == old.digest() else None
+    return rows if same_settings and rows is not None and len(rows) == count_of(old.validation.examples) else None
 
 
 def _start_values(folder: RunFolder) -> dict[str, Any]:

@@ -262,7 +262,10 @@ def _first(experiment: Experiment, old: OldText) -> Statistics | None:
     init = experiment.init
     if init is None or init.run is None or not init.run.exists():
         return None
-    return first_statistics(Run.open(init.run).folder, old)
+    before = Run.open(init.run)
+    same = before.experiment.data.old == experiment.data.old
+    same = same and before.experiment.training.metric == experiment.training.metric
+    return first_statistics(before.folder, old, same_settings=same)
 
 
 def selects_by_choice(validation: object) -> bool:

@@ -18,8 +18,12 @@ def make(run):
     with versions.versions_held(run):
         folder = versions.new_version(run)
         (folder / versions.MODEL).mkdir()
-        versions.use_version(run, int(folder.name))
+        versions.use_version(run, int(folder.name), versions.current_version(run))
     return folder / versions.MODEL
+
+
+def undo(run):
+    return versions.undo_version(run, lambda *_: None)
 
 
 def test_the_pointer_names_the_run_that_is_used(run):
@@ -27,37 +31,66 @@ def test_the_pointer_names_the_run_that_is_used(run):
     first = make(run)
     second = make(run)
     assert (first.parent.name, settings_folder(run)) == ("1", second)
-    assert versions.undo_version(run) == (2, 1)
+    assert undo(run) == (2, 1)
     assert settings_folder(run) == first
-    assert versions.undo_version(run) == (1, 0)
+    assert undo(run) == (1, 0)
     assert settings_folder(run) == run
     with pytest.raises(ConfigError, match="no earlier version"):
-        versions.undo_version(run)
+        undo(run)
 
 
-def test_an_undone_or_unfinished_version_gives_way_to_the_next(run):
+def test_an_unfinished_version_gives_way_to_the_next(run):
     make(run)
-    undone = make(run)
-    versions.undo_version(run)
     with versions.versions_held(run):
+        (versions.new_version(run) / versions.MODEL).mkdir()  # as a process that is killed here leaves it
         folder = versions.new_version(run)
-    assert (folder / versions.MODEL, [*folder.iterdir()]) == (undone, [])
-    assert versions.current_version(run) == 1  # as a process that is killed here leaves it
+    assert (folder.name, [*folder.iterdir()]) == ("2", [])
+    assert versions.current_version(run) == 1
 
 
-def test_undone_versions_come_back_in_turn_until_the_next_lesson(run):
+def test_undone_versions_come_back_in_turn_until_another_is_used(run):
     make(run)
     second = make(run)
     with pytest.raises(ConfigError, match="no undone version"):
         versions.redo_version(run)
-    assert [versions.undo_version(run), versions.undo_version(run)] == [(2, 1), (1, 0)]
+    assert [undo(run), undo(run)] == [(2, 1), (1, 0)]
     assert [versions.redo_version(run), versions.redo_version(run)] == [(0, 1), (1, 2)]
     assert settings_folder(run) == second
-    versions.undo_version(run)
+    undo(run)
     with versions.versions_held(run):
-        (versions.new_version(run) / versions.MODEL).mkdir()  # killed here: not the undone version
+        versions.new_version(run)  # killed here, or its corrections gain nothing
+    assert versions.redo_version(run) == (1, 2)
+    undo(run)
+    assert make(run).parent.name == "3"
     with pytest.raises(ConfigError, match="no undone version"):
         versions.redo_version(run)
+    assert sorted(versions._numbers(run)) == [1, 3]
+    assert undo(run) == (3, 1)
+
+
+def test_a_kill_while_undone_versions_are_removed_leaves_one_in_use(run, monkeypatch):
+    first = make(run)
+    make(run)
+    undo(run)
+    monkeypatch.setattr(versions, "_remove", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        make(run)
+    monkeypatch.undo()
+    assert settings_folder(run) == first
+    assert make(run).parent.name == "2"
+    assert undo(run) == (2, 1)
+
+
+def test_undo_is_noted_before_it_is_done(run):
+    make(run)
+
+    def killed(number, before):
+        assert (number, before) == (1, 0)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        versions.undo_version(run, killed)
+    assert versions.current_version(run) == 1
 
 
 def test_few_versions_are_kept(run):
@@ -87,9 +120,9 @@ def test_undo_does_not_wait_for_a_version_that_is_made(run):
     with versions.versions_held(run):
         folder = versions.new_version(run)
         (folder / versions.MODEL).mkdir()
-        assert versions.undo_version(run) == (2, 1)
+        assert undo(run) == (2, 1)
         with pytest.raises(ConfigError, match="replaced meanwhile"):
-            versions.use_version(run, 3)
+            versions.use_version(run, 3, 2)
     assert versions.current_version(run) == 1
 
 
@@ -97,13 +130,13 @@ def test_undo_takes_complete_versions_alone(run, monkeypatch):
     for _ in range(3):
         make(run)
     (versions.version_folder(run, 2) / versions.MODEL).rmdir()
-    assert versions.undo_version(run) == (3, 1)
+    assert undo(run) == (3, 1)
     make(run)
     monkeypatch.setattr("shutil.rmtree", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):  # killed while version 1 is removed
         versions._remove(run, 1)
     assert not versions.version_folder(run, 1).exists()
-    assert versions.undo_version(run) == (2, 0)
+    assert undo(run) == (4, 0)
 
 
 def test_damage_is_one_line(run):

@@ -5,6 +5,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Thread
 from typing import ClassVar
 
+import numpy as np
 import pytest
 import torch
 from small_runs import regard, unsaid
@@ -13,7 +14,7 @@ from regard.config import read_checked
 from regard.data import toy
 from regard.errors import ConfigError, RegardError
 from regard.experiment import read_experiment
-from regard.recipes import corrections
+from regard.recipes import corrections, teaching
 from regard.recipes.corrections import fetched, seen_corrections, trials, without_marks
 from regard.runs import Run, RunFolder
 from regard.runs.adaptation import START_FILE
@@ -109,7 +110,7 @@ def test_corrections_become_versions_and_undone_ones_stay_undone(run, tmp_path):
     assert unsaid(regard("undo", run), "no earlier version") == []
     again = regard("teach", run, better, "--again", "--new")  # 27 new ones; ends before its trainings
     assert unsaid(again, "translates its dev set with BLEU 0.") == []
-    assert unsaid(regard("redo", run), "no undone version") == []
+    assert "version 1 is in use again" in regard("redo", run).printed  # a refused lesson changes nothing
 
 
 def test_the_start_stays_unless_corrections_gain(run, tmp_path):
@@ -146,6 +147,37 @@ def test_a_folder_of_its_own_leaves_the_run_as_it_is(run, tmp_path):
     assert Run.open(tmp_path / "taught").path == tmp_path / "taught/model"
     assert Run.open(run).path == run
     assert unsaid(regard("teach", run, table, "-o", tmp_path / "taught", *QUICK), "not empty") == []
+
+
+def test_an_interrupted_lesson_goes_on_only_with_the_same_trials(run, tmp_path, monkeypatch):
+    table = tmp_path / "pairs.tsv"
+    table.write_text("".join(f"{source}\t{target}\n" for source, target in pairs(12, 7)), encoding="utf-8")
+    request = teaching.TeachingRequest(run, table, tmp_path / "taught", changes=QUICK)
+    monkeypatch.setattr(teaching._Lesson, "learned", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        teaching.teach(request, print)
+    monkeypatch.setattr(teaching._Lesson, "_trial", lambda *_: pytest.fail("the trials are made again"))
+    with pytest.raises(KeyboardInterrupt):
+        teaching.teach(request, print)
+    for other in ({"changes": [*QUICK, "training.seed=9"]}, {"old": ("a.en", "a.de")}):
+        with pytest.raises(ConfigError, match="not empty"):
+            teaching.teach(request._replace(**other), print)
+
+
+def test_trials_are_joined_by_update():
+    first, second = ({update: np.full((2, 1), update + part) for update in updates}
+                     for part, updates in ((0.1, (10, 20, 27)), (0.2, (10, 20, 30, 34))))  # fmt: skip
+    joined = teaching.joined_steps([first, second])
+    assert {update: rows.ravel().tolist() for update, rows in joined.items()} == {
+        update: [update + 0.1] * 2 + [update + 0.2] * 2 for update in (10, 20)
+    }
+    with pytest.raises(ConfigError, match="max_minutes"):
+        teaching.joined_steps([{7: first[10]}, {8: first[10]}])
+
+
+def test_too_little_time_for_a_trial_is_one_line(run, tmp_path):
+    better = suggested(tmp_path / "better.jsonl", pairs(12, 7))
+    assert unsaid(regard("teach", run, better, *QUICK, "training.max_minutes=1e-9"), "training.max_minutes") == []
 
 
 def test_few_or_foreign_corrections_are_one_line(run, tmp_path):

@@ -2,6 +2,7 @@
 
 import json
 import signal
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,13 +10,14 @@ import torch
 from foreign_translators import marian_folder
 from small_runs import regard, unsaid
 
+from regard.config import write_checked
 from regard.data import toy
 from regard.evaluation.significance import compare_statistics
 from regard.exchange import model_card
 from regard.experiment import read_experiment
 from regard.predictor import load
 from regard.runs import Run, RunFolder, validation
-from regard.runs.adaptation import CHOICE, selection_score
+from regard.runs.adaptation import CHOICE, START_FILE, first_statistics, selection_score
 from regard.runs.texts import old_dev_examples, old_readers
 
 SMALL = [
@@ -296,3 +298,18 @@ def test_scores_are_read_from_a_log_that_ends_in_half_a_line(tmp_path):
     (tmp_path / "metrics.jsonl").write_text("\n".join([*lines, '{"event": "validation", "upd']), encoding="utf-8")
     assert {update: one["loss"] for update, one in RunFolder(tmp_path).scores().items()} == {0: 2.5}
     assert RunFolder(tmp_path / "none").scores() == {}
+
+
+@pytest.mark.parametrize(
+    ("digest", "same", "count", "found"),
+    [("here", False, 9, True), ("other", True, 2, False), (None, True, 2, True), (None, False, 2, False),
+     (None, True, 3, False)],
+)  # fmt: skip
+def test_old_text_is_compared_with_the_first_start(tmp_path, digest, same, count, found):
+    """A file of an earlier version has no digest: the settings and the number of texts count."""
+    values = {"new": [[1.0]], "old": [[1.0], [2.0]]}
+    write_checked(tmp_path / START_FILE, values if digest is None else {**values, "old_texts": digest})
+    old = SimpleNamespace(digest=lambda: "here", validation=SimpleNamespace(examples={"source": ["a"] * count}))
+    rows = first_statistics(RunFolder(tmp_path), old, same_settings=same)
+    assert (rows is not None and rows.tolist() == values["old"]) is found
+    assert first_statistics(RunFolder(tmp_path / "none"), old, same_settings=same) is None

@@ -187,9 +187,9 @@ def test_an_engine_loads_the_version_in_use(tmp_path):
     with versions_held(tmp_path):
         taught = new_version(tmp_path) / MODEL
         taught.mkdir()
-        use_version(tmp_path, 1)
+        use_version(tmp_path, 1, 0)
     assert (fingerprint(tmp_path), engine.other_version()) == (before, taught)
-    undo_version(tmp_path)
+    undo_version(tmp_path, lambda *_: None)
     assert engine.other_version() is None
     (tmp_path / "version.json").write_text("{", encoding="utf-8")
     assert (engine.other_version(), engine.renewed().name) == (None, "a")  # the new one reports the fault
