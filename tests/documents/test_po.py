@@ -120,6 +120,12 @@ def test_a_new_header_is_not_fuzzy_and_every_new_translation_is(head, flags):
     assert '"\\n"' not in written.split("\n")
 
 
+def test_fields_within_a_message_stay():
+    source = 'msgid ""\n"Language: \\n"\n"Plural-Forms: none\\n"\n'
+    text = GERMAN.replace("nplurals=2", "nplurals=INTEGER") + source + 'msgstr ""\n'
+    assert source in loud(text) and "nplurals=2; plural=(n != 1);" in loud(text)
+
+
 def test_fuzzy_messages_are_counted_and_stay():
     half = '#, c-format, fuzzy\nmsgid "Half %s"\nmsgstr "H %s"\n\n'
     text = f'#, fuzzy\n{GERMAN}{half}#, fuzzy\nmsgid "Open"\nmsgstr ""\n'

@@ -82,12 +82,12 @@ def po_file(data: bytes, language: str | None) -> FileDocument:
     lines, budget = re.split(r"(?<=\n)", text), file_budget()
     entries = list(_entries(lines))
     head = next((one for one in entries if not one.texts["msgid"] and "msgstr" in one.texts), None)
-    header, last = (head.texts["msgstr"], head.lines["msgstr"][1]) if head else ("", None)
+    header, place = (head.texts["msgstr"], head.lines["msgstr"]) if head else ("", None)
     waiting = [entry for entry in entries if entry.waits()]
     asked = [entry.texts[key] for entry in waiting for key in ("msgid", "msgid_plural") if key in entry.texts]
     stripped = [without_mnemonic(text) for text in asked]
     documents = [plain_document(text, language=language, budget=budget) for text, _ in stripped]
-    writer = _Writer(lines, header, last)
+    writer = _Writer(lines, header, place)
 
     def rebuild(predictions: Sequence[Prediction], pair: tuple[str, str] | None = None) -> bytes:
         found = rebuild_each(documents, predictions, pair)
@@ -152,10 +152,10 @@ class _PluralRule(NamedTuple):
 
 
 class _Writer:
-    """Writes translations into the lines of a file; `last`: the last line of its header, if it has one."""
+    """Writes translations into the lines of a file; `place`: first and last line of its header, if it has one."""
 
-    def __init__(self, lines: Sequence[str], header: str, last: int | None) -> None:
-        self.lines, self.header, self.last = lines, header, last
+    def __init__(self, lines: Sequence[str], header: str, place: tuple[int, int] | None) -> None:
+        self.lines, self.header, self.place = lines, header, place
         self.end = "\r\n" if lines[0].endswith("\r\n") else "\n"
         long = any(len(line.rstrip()) > _WIDTH and line.startswith(("msgid", '"')) for line in lines)
         self.width = math.inf if long else _WIDTH
@@ -187,7 +187,8 @@ class _Writer:
         known = count.isdigit()
         if not known:
             count, expression = plural_rule(code)
-        for place, line in enumerate(lines):
+        first, last = self.place or (0, -1)
+        for place, line in enumerate(lines[first : last + 1], first):
             if line.startswith('"Language:'):
                 lines[place] = _OPEN_LANGUAGE.sub(rf"\1 {code}\2", line)
             elif line.startswith('"Plural-Forms:') and not known:
@@ -203,13 +204,13 @@ class _Writer:
     def _add(self, lines: list[str], fields: Sequence[str]) -> str:
         """Add fields to the header; return a new one where there is none, else ""."""
         added = "".join(f'"{field}\\n"{self.end}' for field in fields)
-        if self.last is None:
+        if self.place is None:
             head = ('msgid ""', 'msgstr ""')
             return "".join(f"{line}{self.end}" for line in head) + added + self.end
         if added:
             open_line = f'"\\n"{self.end}' if self.header and not self.header.endswith("\n") else ""
-            last = lines[self.last]
-            lines[self.last] = last + ("" if last.endswith("\n") else self.end) + open_line + added
+            last = lines[self.place[1]]
+            lines[self.place[1]] = last + ("" if last.endswith("\n") else self.end) + open_line + added
         return ""
 
     def _message(self, key: str, text: str) -> str:
