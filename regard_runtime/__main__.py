@@ -14,8 +14,11 @@ _LINES = 256  # of the input that are read before they are translated
 
 def translate(given: argparse.Namespace, translator: RuntimeTranslator) -> None:
     """Print a translation for each text, or its n best with their scores."""
+    done = 1
     for lines in _blocks(given.texts or sys.stdin):
-        for ranked in translator.translations(lines, given.n_best):
+        found = translator.translations(lines, given.n_best, first=done)
+        done += len(lines)
+        for ranked in found:
             for one in ranked if given.n_best > 1 else ranked[:1]:
                 print(f"{one.score:.4f}\t{one.text}" if given.n_best > 1 else one.text)
             if not ranked:
@@ -25,14 +28,14 @@ def translate(given: argparse.Namespace, translator: RuntimeTranslator) -> None:
 
 def score(given: argparse.Namespace, translator: RuntimeTranslator) -> None:
     """Print the log-probability of each given translation."""
-    for source, target in _pairs(given.pairs):
-        print(f"{translator.forced(source, target).score:.4f}")
+    for number, source, target in _pairs(given.pairs):
+        print(f"{translator.forced(source, target, number).score:.4f}")
 
 
 def align(given: argparse.Namespace, translator: RuntimeTranslator) -> None:
     """Print pieces and attention weights of each given translation as JSON."""
-    for source, target in _pairs(given.pairs):
-        print(json.dumps(translator.forced(source, target)._asdict(), ensure_ascii=False))
+    for number, source, target in _pairs(given.pairs):
+        print(json.dumps(translator.forced(source, target, number)._asdict(), ensure_ascii=False))
 
 
 def serve(given: argparse.Namespace, translator: RuntimeTranslator) -> None:
@@ -55,14 +58,17 @@ def _blocks(lines: Sequence[str] | TextIO) -> Iterator[list[str]]:
         yield block
 
 
-def _pairs(file: Path | None) -> Iterator[tuple[str, str]]:
-    """SOURCE<TAB>TARGET lines of a file, or of the input. Raises ValueError for a line without a tab."""
-    lines = sys.stdin if file is None else file.read_text(encoding="utf-8").splitlines()
+def _pairs(file: Path | None) -> Iterator[tuple[int, str, str]]:
+    """Number, source and target of SOURCE<TAB>TARGET lines of a file, or of the input.
+
+    Raises ValueError for a line without a tab.
+    """
+    lines = sys.stdin if file is None else file.read_text(encoding="utf-8").removesuffix("\n").split("\n")
     for number, line in enumerate(lines, 1):
         source, tab, target = line.rstrip("\n").partition("\t")
         if not tab:
             raise ValueError(f"{file or 'input'}, line {number}: has no tab; SOURCE<TAB>TARGET is needed")
-        yield source, target
+        yield number, source, target
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -88,7 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command; what a user can get wrong is one line, and exit code 2."""
     given = _parser().parse_args(arguments)
     try:
-        search = {"size": given.beam} if getattr(given, "beam", None) else {}
+        search = {} if getattr(given, "beam", None) is None else {"size": given.beam}
         given.run(given, RuntimeTranslator(given.folder, threads=given.threads, **search))
     except (FolderError, ValueError, OSError) as error:
         print(f"regard-runtime: {error}", file=sys.stderr)

@@ -15,9 +15,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from regard_runtime.library import FOLDER, VARIANTS, Variant
+from regard_runtime.library import DIGEST_NAME, FOLDER, SOURCE, VARIANTS, Variant, sources_digest
 
-SOURCE = Path(__file__).parents[1] / "regard" / "ops" / "kernels" / "engine.cpp"
 FLAGS = ("-O3", "-std=c++17", "-fno-math-errno", "-fno-trapping-math", "-w", "-s")
 ALONE = ("-fPIC", "-shared", "-static-libstdc++", "-static-libgcc")  # no C++ library of the machine is needed
 WASM_COMPILER = (sys.executable, "-m", "ziglang", "c++", "-target", "wasm32-wasi", "-mexec-model=reactor")
@@ -26,37 +25,38 @@ _EXPORTS = ("open_engine", "close_engine", "translate", "force", "sizes", "take"
 
 
 def build(variants: Sequence[Variant], folder: Path = FOLDER) -> list[Path]:
-    """Compile variants of the engine into a folder. Raises CalledProcessError where the compiler fails."""
+    """Compile variants of the engine into a folder, each whole or not at all. Raises OSError where that fails."""
     compiler = shlex.split(os.environ.get("CXX") or "c++")
     folder.mkdir(parents=True, exist_ok=True)
     made = list[Path]()
     for one in variants:
-        file = folder / one.file.name
         march = one.march.replace("-", "_") if "ziglang" in compiler else one.march  # as zig spells them
-        subprocess.run([*compiler, *FLAGS, *ALONE, f"-march={march}", str(SOURCE), "-o", str(file)], check=True)
-        made.append(file)
+        made.append(_compiled([*compiler, *FLAGS, *ALONE, f"-march={march}"], folder / one.file_name))
+    (folder / DIGEST_NAME).write_text(sources_digest(), encoding="ascii")
     return made
 
 
+def _compiled(command: Sequence[str], file: Path) -> Path:
+    half = file.with_suffix(f".{os.getpid()}")
+    done = subprocess.run([*command, str(SOURCE), "-o", str(half)], capture_output=True, text=True, check=False)
+    if done.returncode:
+        half.unlink(missing_ok=True)
+        raise OSError(f"{shlex.join(command[:2])}: {done.stderr.strip()[-500:]}")
+    os.replace(half, file)
+    return file
+
+
 def wasm_name() -> str:
-    """Return the name of the engine of a page, with a digest of its sources."""
-    read = b"".join(file.read_bytes() for file in [SOURCE, *sorted(SOURCE.parent.glob("*.h"))])
-    return f"engine-{hashlib.sha256(read).hexdigest()[:16]}.wasm"
+    """Return the name of the engine of a page, with a digest of its sources and of the command."""
+    key = f"{sources_digest()} {WASM_COMPILER[1:]} {FLAGS} {WASM_FLAGS} {_EXPORTS}"
+    return f"engine-{hashlib.sha256(key.encode()).hexdigest()[:16]}.wasm"
 
 
 def build_wasm(folder: Path = FOLDER) -> Path:
     """Compile the engine of a page into a folder, whole or not at all. Raises OSError without ziglang."""
     folder.mkdir(parents=True, exist_ok=True)
-    file = folder / wasm_name()
-    made = file.with_suffix(f".{os.getpid()}")
     exports = [f"-Wl,--export={name}" for name in _EXPORTS]
-    command = [*WASM_COMPILER, *FLAGS, *WASM_FLAGS, *exports, str(SOURCE), "-o", str(made)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        made.unlink(missing_ok=True)
-        raise OSError(done.stderr.strip()[-500:])
-    os.replace(made, file)
-    return file
+    return _compiled([*WASM_COMPILER, *FLAGS, *WASM_FLAGS, *exports], folder / wasm_name())
 
 
 def main() -> None:
@@ -67,9 +67,11 @@ def main() -> None:
     given = parser.parse_args()
     try:
         wanted = [one for one in VARIANTS if one.machine == given.machine]
+        if not wanted and given.machine != "wasm32":
+            sys.exit(f"there is no engine for {given.machine}; there is one for {', '.join(machines)}")
         for file in build(wanted) if wanted else [build_wasm()]:
             print(f"{file}: {file.stat().st_size / 1e6:.1f} MB")
-    except (OSError, subprocess.CalledProcessError) as error:
+    except OSError as error:
         sys.exit(f"the engine cannot be built: {error}")
 
 

@@ -1,7 +1,7 @@
 """The compiled network and its search: ids in, ids out."""
 
 import ctypes
-import threading
+import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -26,6 +26,7 @@ class TensorPlace(NamedTuple):
     address: int
     rows: int
     columns: int
+    wide: int  # bytes of a number: 4, or 1 of a weight in 8 bits
 
 
 class SearchRules(NamedTuple):
@@ -75,12 +76,16 @@ class Engine:
             _longs([shape[name] for name in SHAPE]), numbers, _longs(flat), len(tensors), ctypes.byref(fault)
         )
         _check(fault)
-        self._closed = threading.Lock()
+        close = library["close_engine"]
+        close.argtypes, close.restype = [_POINTER], None
+        weakref.finalize(self, close, self._engine)
 
     def translate(
         self, sources: Sequence[Sequence[int]], rules: SearchRules, limits: Sequence[int], n_best: int = 1
     ) -> list[list[EngineHypothesis]]:
         """Return the hypotheses of each source (ids with their end), the best first. Raises EngineFault."""
+        if n_best < 1:
+            raise EngineFault(f"{n_best} translations are asked for; at least 1 is possible")
         starts, longest, fault = _starts(sources), max(limits), ctypes.c_char_p()
         norms = (ctypes.c_double * (longest + 2))(1.0, *(rules.norm(one) for one in range(1, longest + 2)))
         given = rules.size, n_best, STOPS.index(rules.stop), rules.min_length, LIMITS.index(rules.at_limit)
@@ -107,15 +112,6 @@ class Engine:
         )
         _check(fault)
         return [*log_probs], [weights[place : place + places] for place in range(0, rows * places, places)]
-
-    def close(self) -> None:
-        """Free it; it answers no more."""
-        with self._closed:
-            engine, self._engine = self._engine, None
-        if engine:
-            close = self._library["close_engine"]
-            close.argtypes, close.restype = [_POINTER], None
-            close(engine)
 
     def _taken(self, found: int, texts: int) -> list[list[EngineHypothesis]]:
         counts = (_LONG * texts)()

@@ -1,13 +1,18 @@
-"""The compiled engine: a library for each kind of processor, built ahead and chosen when it is opened."""
+"""The compiled engine: a library for each kind of processor, built ahead or once on this machine."""
 
 import ctypes
 import functools
+import hashlib
+import os
 import platform
+import stat
 from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
-FOLDER = Path(__file__).parent / "lib"
+FOLDER = Path(__file__).parent / "lib"  # of libraries that were built ahead
+SOURCE = Path(__file__).parents[1] / "regard" / "ops" / "kernels" / "engine.cpp"  # beside Regard
+DIGEST_NAME = "sources.sha256"  # in a folder of libraries: the sources that they were built of
 
 
 class Variant(NamedTuple):
@@ -19,9 +24,9 @@ class Variant(NamedTuple):
     flags: frozenset[str]  # of /proc/cpuinfo, all of them
 
     @property
-    def file(self) -> Path:
-        """Return the place of the library."""
-        return FOLDER / f"engine-{self.name}.so"
+    def file_name(self) -> str:
+        """Return the name of the library."""
+        return f"engine-{self.name}.so"
 
 
 _AVX2 = frozenset({"avx2", "fma", "f16c", "bmi1", "bmi2"})
@@ -53,11 +58,51 @@ def processor_flags(listed: Path = Path("/proc/cpuinfo")) -> frozenset[str]:
     return frozenset((values.get("flags") or values.get("Features") or "").split())
 
 
+def sources_digest() -> str:
+    """Return a digest of the engine's sources; "" where they are not installed."""
+    if not SOURCE.is_file():
+        return ""
+    read = b"".join(file.read_bytes() for file in [SOURCE, *sorted(SOURCE.parent.glob("*.h"))])
+    return hashlib.sha256(read).hexdigest()
+
+
 @functools.cache
 def engine_library() -> ctypes.CDLL:
-    """Return the library for this processor. Raises OSError where this package has none."""
-    found = [one.file for one in variants_of(platform.machine(), processor_flags()) if one.file.is_file()]
-    if not found:
-        hint = "install the wheel of regard-runtime, or build them: python -m regard_runtime.build"
+    """Return the library for this processor: built ahead, else compiled once into the user's cache.
+
+    Raises OSError where this package has none, and no compiler builds one.
+    """
+    wanted, digest = variants_of(platform.machine(), processor_flags()), sources_digest()
+    for folder in (FOLDER, _cache()):
+        if not digest or _digest_of(folder) == digest:  # an old one has another network
+            found = [folder / one.file_name for one in wanted if (folder / one.file_name).is_file()]
+            if found and (folder == FOLDER or _is_own(folder)):
+                return ctypes.CDLL(str(found[0]))
+    if not wanted or not digest:
+        hint = "install the wheel of regard-runtime for it"
         raise OSError(f"{FOLDER} has no engine for this processor ({platform.machine()}); {hint}")
-    return ctypes.CDLL(str(found[0]))
+    from regard_runtime.build import build
+
+    folder = _cache()
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if not _is_own(folder):
+        raise OSError(f"{folder} could be written by others; set XDG_CACHE_HOME to a folder of your own")
+    return ctypes.CDLL(str(build(wanted[:1], folder)[0]))
+
+
+def _cache() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "regard-runtime"
+
+
+def _digest_of(folder: Path) -> str:
+    try:
+        return (folder / DIGEST_NAME).read_text(encoding="ascii").strip()
+    except (OSError, ValueError):
+        return ""
+
+
+def _is_own(folder: Path) -> bool:
+    """Return whether a folder is the user's, and nobody else may write to it."""
+    known = folder.lstat()
+    mine = not hasattr(os, "getuid") or known.st_uid == os.getuid()
+    return stat.S_ISDIR(known.st_mode) and mine and not known.st_mode & (stat.S_IWGRP | stat.S_IWOTH)

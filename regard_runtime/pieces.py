@@ -1,6 +1,6 @@
 """Pieces of texts without the tokenizer that learnt them: byte pair encoding, unigrams, words and characters."""
 
-import itertools
+import heapq
 import math
 import re
 import unicodedata
@@ -11,6 +11,7 @@ _UNK = 3
 _SPACE = "\u2581"
 _ESCAPED = {one: f"\ue0fe{number}" for number, one in enumerate(("\ue0fe", _SPACE, "\0"))}  # in this order
 _WORD = re.compile(f"{_SPACE}*[^{_SPACE}]+|{_SPACE}+")
+_MOST_CUT = 100_000  # words whose pieces are kept
 _UNKNOWN = 10.0  # below the least score of a unigram, as sentencepiece has it
 
 
@@ -53,6 +54,8 @@ class PieceTable:
                 continue
             for word in _WORD.findall(part):
                 if word not in self.cut:
+                    if len(self.cut) >= _MOST_CUT:
+                        self.cut = {}
                     pieces = self._merged(word) if self.kind == "bpe" else self._likeliest(word)
                     self.cut[word] = [one for piece in pieces for one in self._spelt(piece)]
                 ids += self.cut[word]
@@ -75,14 +78,29 @@ class PieceTable:
 
     def _merged(self, word: str) -> list[str]:
         """Byte pair encoding: join the neighbours whose piece has the best score, the leftmost of equals."""
-        parts = list(word)
-        while True:
-            pairs = [(self.ids.get(a + b), place) for place, (a, b) in enumerate(itertools.pairwise(parts))]
-            known = [(-self.scores[number], place) for number, place in pairs if number is not None]
-            if not known:
-                return parts
-            _, place = min(known)
-            parts[place : place + 2] = [parts[place] + parts[place + 1]]
+        parts, size = list(word), len(word)
+        before, after = [*range(-1, size - 1)], [*range(1, size + 1)]  # the neighbours of each place
+        pairs = list[tuple[float, int, str]]()
+
+        def offer(place: int) -> None:
+            if place >= 0 and after[place] < size:
+                joined = parts[place] + parts[after[place]]
+                if (number := self.ids.get(joined)) is not None:
+                    heapq.heappush(pairs, (-self.scores[number], place, joined))
+
+        for place in range(size - 1):
+            offer(place)
+        while pairs:
+            _, place, joined = heapq.heappop(pairs)
+            other = after[place]
+            if not parts[place] or other >= size or parts[place] + parts[other] != joined:
+                continue  # one of the two was joined meanwhile
+            parts[place], parts[other], after[place] = joined, "", after[other]
+            if after[other] < size:
+                before[after[other]] = place
+            offer(before[place])
+            offer(place)
+        return [part for part in parts if part]
 
     def _likeliest(self, word: str) -> list[str]:
         """The segmentation of the highest probability under a unigram model."""

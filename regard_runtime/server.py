@@ -1,14 +1,15 @@
 """A small HTTP server: POST /translate {"q": "a text" or [texts]} → {"translatedText": …}."""
 
 import json
+import re
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from regard_runtime.translator import RuntimeTranslator
 
-MOST_BYTES, MOST_TEXTS, MOST_WAITING = 1_000_000, 128, 64
-_SECONDS = 30  # that a client may be silent
+MOST_BYTES, MOST_TEXTS, MOST_CLIENTS = 1_000_000, 128, 64
+_SECONDS = 30  # that a client may take for a request
 
 
 class RequestError(ValueError):
@@ -20,54 +21,66 @@ class RequestError(ValueError):
 
 
 class Server(ThreadingHTTPServer):
-    """Answers on one address; texts of one request are searched together, requests one after the other."""
+    """Answers on one address, a request a connection; texts of one request are searched together."""
 
     daemon_threads = True
 
     def __init__(self, translator: RuntimeTranslator, host: str, port: int) -> None:
         super().__init__((host, port), _Handler)
         self.translator, self.port = translator, self.server_address[1]
-        self.searching, self.waiting = threading.Lock(), threading.BoundedSemaphore(MOST_WAITING)
+        self.searching, self._clients = threading.Lock(), threading.BoundedSemaphore(MOST_CLIENTS)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Give a client a thread, or close its connection where there are too many."""
+        if self._clients.acquire(blocking=False):
+            return super().process_request(request, client_address)
+        return self.shutdown_request(request)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """Answer a client."""
+        late = threading.Timer(_SECONDS, self.shutdown_request, (request,))  # however slowly it sends
+        late.daemon = True
+        late.start()
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            late.cancel()
+            self._clients.release()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Print nothing: a client may hang up."""
 
     def answer(self, body: bytes) -> dict[str, Any]:
         """Return the answer to a request. Raises RequestError."""
         texts = _texts_of(body)
-        if not self.waiting.acquire(blocking=False):
-            raise RequestError(503, "too many requests are waiting; try again later")
         try:
             with self.searching:
                 found = self.translator.translate(texts if isinstance(texts, list) else [texts])
         except ValueError as error:
             raise RequestError(400, str(error)) from error
-        finally:
-            self.waiting.release()
         return {"translatedText": found if isinstance(texts, list) else found[0]}
 
 
 class _Handler(BaseHTTPRequestHandler):
     server: Server
     timeout = _SECONDS
-    protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
-        self._send(200, {"status": "ok"}) if self.path == "/health" else self._refuse(
-            404, "POST /translate, GET /health"
-        )
+        found = (200, {"status": "ok"}) if self.path == "/health" else (404, {"error": "POST /translate, GET /health"})
+        self._send(*found)
 
     def do_POST(self) -> None:
-        size = self.headers.get("Content-Length", "")
+        sizes = self.headers.get_all("Content-Length") or []
         if self.path != "/translate":
-            return self._refuse(404, "POST /translate, GET /health")
-        if not size.isdecimal() or int(size) > MOST_BYTES:
-            return self._refuse(413, f"Content-Length is needed, at most {MOST_BYTES:,}")
+            return self._send(404, {"error": "POST /translate, GET /health"})
+        if "Transfer-Encoding" in self.headers or len(sizes) != 1 or not re.fullmatch("[0-9]{1,9}", sizes[0]):
+            return self._send(411, {"error": "one Content-Length is needed"})
+        if int(sizes[0]) > MOST_BYTES:
+            return self._send(413, {"error": f"the request has more than {MOST_BYTES:,} bytes"})
         try:
-            self._send(200, self.server.answer(self.rfile.read(int(size))))
+            return self._send(200, self.server.answer(self.rfile.read(int(sizes[0]))))
         except RequestError as error:
-            self._send(error.status, {"error": str(error)})
-
-    def _refuse(self, status: int, message: str) -> None:
-        self.close_connection = True  # what was sent is not read
-        self._send(status, {"error": message})
+            return self._send(error.status, {"error": str(error)})
 
     def _send(self, status: int, content: dict[str, Any]) -> None:
         body = json.dumps(content, ensure_ascii=False).encode()
@@ -85,7 +98,7 @@ def _texts_of(body: bytes) -> str | list[str]:
     """Return the texts of a request. Raises RequestError."""
     try:
         content = json.loads(body)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise RequestError(400, f"the request is not JSON: {error}") from error
     texts = content.get("q") if isinstance(content, dict) else None
     if not isinstance(texts, str) and not (isinstance(texts, list) and all(isinstance(one, str) for one in texts)):

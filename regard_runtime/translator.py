@@ -16,7 +16,7 @@ from regard_runtime.pieces import PieceTable
 
 SETTINGS_NAME, WEIGHTS_NAME = "translator.json", "weights.bin"
 _TOGETHER = 2048  # pieces of the sources that are searched at once
-_NO_TENSOR = TensorPlace(0, 0, 0)
+_NO_TENSOR = TensorPlace(0, 0, 0, 0)
 
 
 class FolderError(ValueError):
@@ -62,6 +62,8 @@ class RuntimeTranslator:
         if unknown:
             raise ValueError(f"the search has no setting {min(unknown)}; it has {', '.join(SearchRules._fields)}")
         self.rules = SearchRules(**{**self.settings["search"], **search})
+        if self.rules.size < 1 or threads < 0:
+            raise ValueError("the beam size is 1 or more, and threads are 0 or more")
         kept = {name: PieceTable(_json(folder / name)) for name in {self.settings["source"], self.settings["target"]}}
         self.source, self.target = (kept[self.settings[name]] for name in ("source", "target"))
         self.threads = threads or os.cpu_count() or 1
@@ -75,13 +77,13 @@ class RuntimeTranslator:
         return [found[0].text if found else "" for found in self.translations(texts, safeguards=safeguards)]
 
     def translations(
-        self, texts: Sequence[str], n_best: int = 1, *, safeguards: bool = True
+        self, texts: Sequence[str], n_best: int = 1, *, safeguards: bool = True, first: int = 1
     ) -> list[list[Translation]]:
         """Return the best translations of each text, none of an empty one; `safeguards` as of `translate`.
 
-        Raises ValueError for a text that is too long.
+        Raises ValueError for a text that is too long, with its number; `first` is that of the first text.
         """
-        rows = {number: self.ids(text, number + 1) for number, text in enumerate(texts) if text.strip()}
+        rows = {number: self.ids(text, number + first) for number, text in enumerate(texts) if text.strip()}
         groups, found = _groups(rows), [list[Translation]() for _ in texts]
         rules = self.rules._replace(size=max(self.rules.size, n_best))
 
@@ -105,9 +107,12 @@ class RuntimeTranslator:
                 search(group)
         return found
 
-    def forced(self, source: str, target: str) -> Forced:
-        """Return probabilities and alignment of a given translation. Raises ValueError for a text that is too long."""
-        read, written = self.ids(source, 1), self.target.encode(target)
+    def forced(self, source: str, target: str, number: int = 1) -> Forced:
+        """Return probabilities and alignment of a given translation.
+
+        Raises ValueError for a text that is too long, with its number.
+        """
+        read, written = self.ids(source, number), self.target.encode(target)
         log_probs, weights = self._engine.force(read, written)
         end, listed = self.settings["shape"]["end"], (self.source.listed, self.target.listed)
         source_pieces, target_pieces = (
@@ -124,15 +129,17 @@ class RuntimeTranslator:
 
     def ids(self, text: str, number: int) -> list[int]:
         """Return the ids of a text with its end; `number` names it in the ValueError for one that is too long."""
+        most = self.settings["max_source"] - 1
+        if len(text) > most * self.source.longest:  # before it is cut, which takes time
+            raise ValueError(f"text {number}: {len(text):,} characters are more than {most} pieces can hold")
         found = [*self.source.encode(text), self.settings["shape"]["end"]]
-        if len(found) > self.settings["max_source"]:
-            most = self.settings["max_source"] - 1
+        if len(found) > most + 1:
             raise ValueError(f"text {number}: {len(found) - 1} pieces are more than this model takes ({most})")
         return found
 
     def limit(self, size: int) -> int:
         """Return the most ids of a translation with its end, for a source of this size."""
-        asked = int(_single(size * self.rules.max_ratio)) + self.rules.max_extra
+        asked = int(_single(size * _single(self.rules.max_ratio))) + self.rules.max_extra
         return max(1, min(asked, self.settings["max_target"]))
 
 
@@ -141,6 +148,9 @@ def read_settings(folder: Path) -> dict[str, Any]:
     settings = _json(folder / SETTINGS_NAME)
     if settings.get("program") != "runtime":
         raise FolderError(f"{folder} is not an export to runtime: regard export RUN --to runtime -o FOLDER makes one")
+    needed = {"files", "search", "shape", "reals", "tensors", "source", "target", "max_source", "max_target"}
+    if missing := needed - settings.keys():
+        raise FolderError(f"{folder / SETTINGS_NAME} has no {min(missing)}: export the run again")
     for name, digest in settings["files"].items():
         file = folder / name
         if not file.is_file() or hashlib.sha256(file.read_bytes()).hexdigest() != digest:
@@ -156,7 +166,7 @@ def _opened(folder: Path, settings: Mapping[str, Any], library: ctypes.CDLL) -> 
             places = [_place(one, ctypes.addressof(start), len(kept)) for one in settings["tensors"]]
             shape = settings["shape"]
             return Engine(library, shape, settings["reals"], places, shape["end"])
-        except (EngineFault, KeyError, TypeError) as error:
+        except (EngineFault, KeyError, TypeError, ValueError, ctypes.ArgumentError) as error:
             raise FolderError(f"{folder} cannot be opened: {error}; export the run again") from error
         finally:
             del start  # else the map could not be closed
@@ -169,7 +179,7 @@ def _place(tensor: Sequence[int] | None, start: int, size: int) -> TensorPlace:
     offset, rows, columns, wide = tensor
     if offset < 0 or min(rows, columns, wide) < 1 or offset + rows * columns * wide > size:
         raise EngineFault("a tensor lies outside of the file")
-    return TensorPlace(start + offset, rows, columns)
+    return TensorPlace(start + offset, rows, columns, wide)
 
 
 def _groups(rows: Mapping[int, Sequence[int]]) -> list[list[int]]:

@@ -21,6 +21,8 @@ class WithEngines(build_py):
         """Copy the modules, then compile."""
         super().run()
         wanted = [one for one in VARIANTS if one.machine == platform.machine()]
+        if not wanted:
+            sys.exit(f"there is no engine for {platform.machine()}")
         build(wanted, Path(self.build_lib) / "regard_runtime" / "lib")
 
 

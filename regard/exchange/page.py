@@ -1,7 +1,9 @@
 """A translator in one HTML page: the engine as WebAssembly, the weights in 8 bits, and the view of explanations."""
 
 import base64
+import hashlib
 import json
+import re
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -17,7 +19,7 @@ from regard.exchange.format import Format, Program
 from regard.exchange.runtime import RuntimeFormat
 from regard.explain.frame import bundle, filled, framed, static
 from regard.explain.page import html_json
-from regard.ops.user_cache import made_folder
+from regard.ops.user_cache import made_folder, read_own
 from regard.predictor import Predictor
 from regard.predictor.engines import translator
 from regard_runtime.build import build_wasm, wasm_name
@@ -65,7 +67,8 @@ class PageFormat(Format):
             app=True,
         )
         (folder / PAGE_NAME).write_text(page, encoding="utf-8")
-        fields = {"digest": predictor.run.weights_digest[:16], "page": PAGE_NAME}
+        name = re.sub(r"\W+", "-", title)
+        fields = {"name": name, "digest": hashlib.sha256(page.encode()).hexdigest()[:16], "page": PAGE_NAME}
         (folder / "worker.js").write_text(filled(static("worker.js", _PACKAGE), fields), encoding="utf-8")
         manifest = {"name": title, "start_url": PAGE_NAME, "display": "standalone", "background_color": "#f5f6fb"}
         (folder / "manifest.webmanifest").write_text(json.dumps(manifest, ensure_ascii=False), encoding="utf-8")
@@ -98,14 +101,15 @@ class PageProgram:
 def engine_of_page() -> bytes:
     """Return the engine as WebAssembly: built ahead, or now, once. Raises RegardError without ziglang."""
     name = wasm_name()
-    for folder in (FOLDER, made_folder()):
-        if (folder / name).is_file():
-            return (folder / name).read_bytes()
-    if find_spec("ziglang") is None:
-        raise RegardError("page: the engine has to be compiled for it, once: pip install -e '.[page]'")
+    if (FOLDER / name).is_file():
+        return (FOLDER / name).read_bytes()
     try:
+        if (made_folder() / name).is_file():
+            return read_own(made_folder() / name)
+        if find_spec("ziglang") is None:
+            raise RegardError("page: the engine has to be compiled for it, once: pip install -e '.[page]'")
         return build_wasm(made_folder()).read_bytes()
-    except OSError as error:
+    except (OSError, RuntimeError) as error:
         raise RegardError(f"page: the engine cannot be compiled: {error}") from error
 
 

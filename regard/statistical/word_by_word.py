@@ -1,5 +1,6 @@
 """Word-by-word translation with a dictionary, and two orders of its words (baselines of https://arxiv.org/abs/1711.00043)."""
 
+import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from math import fsum
@@ -23,11 +24,17 @@ def in_words(line: str, dictionary: Mapping[str, str]) -> str:
     pieces = cut_words(line)
     words = [piece.strip() for piece in pieces]
     asked = [word if word in dictionary or word.lower() not in dictionary else word.lower() for word in words]
-    lettered = {word: dictionary[word] for word in asked if word.isalpha() and word in dictionary}
+    lettered = {word: dictionary[word] for word in asked if word in dictionary and _is_word(word)}
     found = [
         new if new != old else word for word, old, new in zip(words, asked, word_by_word(asked, lettered), strict=True)
     ]
-    return "".join(" " * piece.startswith(" ") + word for piece, word in zip(pieces, found, strict=True)).strip()
+    spaces = [piece[: len(piece) - len(piece.lstrip())] for piece in pieces]
+    return "".join(space + word for space, word in zip(spaces, found, strict=True)).strip()
+
+
+def _is_word(text: str) -> bool:
+    """Return whether a text has letters alone, with their marks."""
+    return all(unicodedata.category(character)[0] in "LM" for character in text)
 
 
 def swapped_order(words: Sequence[str], language: NgramModel, rounds: int = SWAP_ROUNDS) -> list[str]:

@@ -3,6 +3,7 @@
 import http.client
 import io
 import json
+import socket
 import threading
 from types import SimpleNamespace
 
@@ -29,11 +30,11 @@ class Upper:
             raise ValueError("text 1: too long")
         return [text.upper() for text in texts]
 
-    def translations(self, texts, n_best=1):
+    def translations(self, texts, n_best=1, *, first=1):
         kept = range(n_best)
         return [[Translation(text.upper(), -float(one), True) for one in kept] if text else [] for text in texts]
 
-    def forced(self, source, target):
+    def forced(self, source, target, number=1):
         return Forced([source, "</s>"], [target, "</s>"], [-1.0, -0.5], [[1.0, 0.0], [0.0, 1.0]])
 
 
@@ -114,6 +115,25 @@ def test_texts_are_answered_as_they_are_asked(asked):
 def test_bad_requests_have_a_status_and_one_line(body, status, asked):
     found, content = asked(body)
     assert found == status and "\n" not in content["error"]
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [(b"POST /translate HTTP/1.1\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n0\r\n\r\n", b"411"),
+     (b"POST /translate HTTP/1.1\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd", b"411"),
+     (b"POST /translate HTTP/1.1\r\nContent-Length: " + b"9" * 5000 + b"\r\n\r\n", b"411"),
+     (b"POST /translate HTTP/1.1\r\nContent-Length: 60000\r\n\r\n" + b"[" * 60000, b"400"),
+     (b"GET /health HTTP/1.1\r\nContent-Length: 40\r\n\r\nGET /health HTTP/1.1\r\n\r\n", b"200")],
+    ids=["chunked", "two lengths", "digits", "nested", "body of GET"],
+)  # fmt: skip
+def test_a_connection_has_one_answer(sent, status):
+    with Server(Upper(), "127.0.0.1", 0) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
+            connection.sendall(sent)
+            found = b"".join(iter(lambda: connection.recv(65536), b""))
+        server.shutdown()
+    assert found.count(b"HTTP/1.0 ") == 1 and found.split()[1] == status
 
 
 def test_other_paths_are_named(asked):

@@ -153,7 +153,9 @@ def test_nothing_becomes_nothing_and_long_texts_are_named(export):
     translator = opened(export)
     assert translator.translate(["", TEXTS[0], "  "])[::2] == ["", ""]
     with pytest.raises(ValueError, match=r"^text 2: .* pieces are more than this model takes"):
-        translator.translate([TEXTS[0], "cook " * 2000])
+        translator.translate([TEXTS[0], "cook " * 1100])
+    with pytest.raises(ValueError, match=r"^text 1: .* characters are more than"):
+        translator.translate(["c" * 100_000])
 
 
 def test_no_torch_is_imported(export):
@@ -181,11 +183,53 @@ def test_tensors_of_other_sizes_are_refused(export, tmp_path):
             (tmp_path / file.name).write_bytes(file.read_bytes())
     settings = json.loads((tmp_path / "translator.json").read_text())
     for place, one in enumerate(settings["tensors"]):
-        for changed in [] if one is None else [[*one[:2], one[2] + 1, one[3]], [-4, *one[1:]], [10**9, *one[1:]]]:
+        wrong = (
+            [] if one is None else [[*one[:2], one[2] + 1, one[3]], [-4, *one[1:]], [10**9, *one[1:]], [*one[:3], 1]]
+        )
+        for changed in wrong:
             tensors = [*settings["tensors"][:place], changed, *settings["tensors"][place + 1 :]]
             (tmp_path / "translator.json").write_text(json.dumps({**settings, "tensors": tensors}))
             with pytest.raises(FolderError, match="cannot be opened"):
                 opened(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("encoder_heads", 0), ("own_heads", -1), ("cross_heads", 0), ("activation", 3), ("aligned_layer", 5), ("dim", -1),
+     ("pre", 2), ("encoder_layers", 10**9), ("end", 10**6)],
+)  # fmt: skip
+def test_impossible_sizes_are_refused(name, value, export, tmp_path):
+    for file in export.iterdir():
+        if file.is_file():
+            (tmp_path / file.name).write_bytes(file.read_bytes())
+    settings = json.loads((tmp_path / "translator.json").read_text())
+    settings["shape"][name] = value
+    (tmp_path / "translator.json").write_text(json.dumps(settings))
+    with pytest.raises(FolderError, match="cannot be opened"):
+        opened(tmp_path)
+
+
+@pytest.mark.parametrize("count", [-3, 0])
+def test_less_than_one_translation_is_refused(count, export):
+    with pytest.raises(EngineFault, match="at least 1"):
+        opened(export).translations(TEXTS[:1], count)
+
+
+def test_limits_are_those_of_the_search(run, export):
+    search, translator = load(run).setup.search, opened(export)
+    for ratio in (0.53, 1.1, 1.7, 2.3):
+        search.max_ratio, translator.rules = ratio, translator.rules._replace(max_ratio=ratio)
+        sizes = torch.arange(1, 200)
+        ours = (sizes * ratio).long() + search.max_extra
+        assert [translator.limit(size) for size in sizes.tolist()] == ours.clamp(
+            1, translator.settings["max_target"]
+        ).tolist()
+
+
+def test_a_word_of_many_letters_is_cut_quickly(export):
+    table = opened(export).source
+    letters = "".join(sorted({piece[-1] for piece in table.ids if piece[-1].isalpha()}))
+    assert "".join(table.decode(table.encode(letters * 2000)).split()) == letters * 2000
 
 
 def test_ids_outside_the_vocabulary_are_refused(export):

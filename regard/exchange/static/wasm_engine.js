@@ -24,7 +24,7 @@ class WasmEngine {
     const memory = this.scope();
     const start = memory.take(weights.length);
     new Uint8Array(exports.memory.buffer, start, weights.length).set(weights);
-    const tensors = settings.tensors.flatMap((one) => (one ? [start + one[0], one[1], one[2]] : [0, 0, 0]));
+    const tensors = settings.tensors.flatMap((one) => (one ? [start + one[0], ...one.slice(1)] : [0, 0, 0, 0]));
     const shape = memory.longs(SHAPE.map((name) => settings.shape[name]));
     const reals = memory.doubles(REALS.map((name) => settings.reals[name]));
     const count = BigInt(settings.tensors.length);
@@ -75,7 +75,7 @@ class WasmEngine {
   // Return the most ids of a translation with its end, for a source of this size.
   limit(size) {
     const { max_ratio: ratio, max_extra: extra } = this.settings.search;
-    return Math.max(1, Math.min(Math.trunc(Math.fround(size * ratio)) + extra, this.settings.max_target));
+    return Math.max(1, Math.min(Math.trunc(Math.fround(size * Math.fround(ratio))) + extra, this.settings.max_target));
   }
 
   norm(length) {

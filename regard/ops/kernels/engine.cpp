@@ -14,6 +14,8 @@ enum Shape {
 };
 enum Real { kSourceScale, kTargetScale, kSlope, kEpsilon };
 
+constexpr int64_t kMost = 1 << 20;  // of a size
+
 struct Fault {
   const char* message;
 };
@@ -32,9 +34,9 @@ void check(bool fits, const char* message) {
 }
 #endif
 
-// A tensor of a file: `rows` × `columns`, float32; a weight may have 8 bits, w = scale · (u - 128).
+// A tensor of a file: `rows` × `columns` numbers of `wide` bytes: 4, float32; 1, a weight w = scale · (u - 128).
 struct Tensor {
-  int64_t address, rows, columns;
+  int64_t address, rows, columns, wide;
 };
 
 struct Matrix {
@@ -55,9 +57,11 @@ class Tensors {
  public:
   Tensors(const Tensor* all, int64_t count) : next(all), last(all + count) {}
 
-  Tensor take() {
+  Tensor take(int64_t wide = 4) {
     check(next < last, "tensors are missing");
-    return *next++;
+    const Tensor one = *next++;
+    check(!one.address || (one.wide == wide && one.address % wide == 0), "a tensor has numbers of another kind");
+    return one;
   }
   // (columns,) numbers; null where they are not there.
   const float* vector(int64_t columns) {
@@ -66,7 +70,8 @@ class Tensors {
     return (const float*)one.address;
   }
   Matrix matrix(int64_t inputs) {
-    const Tensor weight = take(), scales = take(), bias = take();
+    check(last - next >= 3, "tensors are missing");
+    const Tensor weight = take(next[1].address ? 1 : 4), scales = take(), bias = take();
     Matrix made{};
     if (!weight.address) return made;
     check(weight.columns == inputs && weight.rows > 0, "a matrix has another size than its layer");
@@ -122,8 +127,12 @@ class PackedMatrix {
 class Engine {
  public:
   Engine(const int64_t* shape, const double* reals, Tensors tensors) : dim(shape[kDim]), aligned(shape[kAlignedLayer]) {
-    check(dim > 0 && shape[kEncoderLayers] > 0 && shape[kDecoderLayers] > 0, "a network without layers");
-    check(shape[kEncoderHeads] <= kWidest && shape[kOwnHeads] <= kWidest && shape[kCrossHeads] <= kWidest, "too many heads");
+    const auto within = [&](Shape name, int64_t least, int64_t most) {
+      check(shape[name] >= least && shape[name] <= most, "a size of the network is impossible");
+    };
+    within(kDim, 1, kMost), within(kEncoderLayers, 1, kMost), within(kDecoderLayers, 1, kMost);
+    within(kEncoderHeads, 1, kWidest), within(kOwnHeads, 0, kWidest), within(kCrossHeads, 1, kWidest);
+    within(kPre, 0, 1), within(kActivation, kRelu, kSwish), within(kAlignedLayer, 0, shape[kDecoderLayers] - 1);
     source_words = take_table(tensors, source_table);
     target_words = take_table(tensors, target_table);
     source_places = take_places(tensors, source_added), target_places = take_places(tensors, target_added);
@@ -272,7 +281,7 @@ auto guarded(const char** fault, Run run) -> decltype(run()) {
     return run();
   } catch (const Fault& found) {
     *fault = found.message;
-  } catch (const std::bad_alloc&) {
+  } catch (const std::exception&) {
     *fault = "there is not enough memory";
   }
   return {};
@@ -289,7 +298,7 @@ extern "C" {
 const char* fault() { return last_fault; }
 #endif
 
-// A network from its tensors, each an address, rows and columns; all of it is copied. Null with a fault.
+// A network from its tensors, four numbers each; all of it is copied. Null with a fault.
 Engine* open_engine(const int64_t* shape, const double* reals, const int64_t* tensors, int64_t count, const char** fault) {
   return guarded(fault, [&] { return new Engine(shape, reals, Tensors((const Tensor*)tensors, count)); });
 }
@@ -306,6 +315,8 @@ Found* translate(
     const char* problem = engine->fault(texts, starts, ids, longest);
     check(!problem, problem);
     check(size > 0 && size + 5 < engine->target_words, "the beam is wider than the vocabulary");
+    check(wanted > 0 && least >= 0 && *std::min_element(limits, limits + texts) > 0, "a limit of the search is impossible");
+    check(stop >= kFull && stop <= kBestFull && at_limit >= kEnd && at_limit <= kCut, "there is no such rule of a search");
     const std::vector<float> memory = engine->read(texts, starts, ids);
     std::vector<int32_t> rows(texts);
     std::iota(rows.begin(), rows.end(), 0);

@@ -168,6 +168,15 @@ inline Whole add_products(Whole sum, Whole weights, int32_t given) {
   const v128_t high = wasm_i32x4_dot_i16x8(wasm_u16x8_extend_high_u8x16((v128_t)weights), x);
   return sum + (Whole)wasm_i32x4_shuffle(low, high, 0, 2, 4, 6) + (Whole)wasm_i32x4_shuffle(low, high, 1, 3, 5, 7);
 }
+#elif defined(__AVX512BW__)
+inline Whole add_products(Whole sum, Whole weights, int32_t given) {
+  const __m512i x = _mm512_cvtepi8_epi16(_mm256_set1_epi32(given)), w = (__m512i)weights;
+  const __m512i low = _mm512_madd_epi16(_mm512_cvtepu8_epi16(_mm512_castsi512_si256(w)), x);
+  const __m512i high = _mm512_madd_epi16(_mm512_cvtepu8_epi16(_mm512_extracti64x4_epi64(w, 1)), x);
+  const __m512i even = _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
+  const __m512i odd = _mm512_add_epi32(even, _mm512_set1_epi32(1));
+  return sum + (Whole)_mm512_permutex2var_epi32(low, even, high) + (Whole)_mm512_permutex2var_epi32(low, odd, high);
+}
 #elif defined(__AVX2__) && !defined(__AVX512F__)
 inline Whole add_products(Whole sum, Whole weights, int32_t given) {
   const __m256i x = _mm256_cvtepi8_epi16(_mm_set1_epi32(given)), w = (__m256i)weights;
