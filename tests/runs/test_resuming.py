@@ -23,7 +23,7 @@ from regard.training import checkpoint as files
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
     folder = tmp_path_factory.mktemp("trained")
-    code, said = regard("train", *SMALL, *write_texts(folder), "--run", folder / "run", "--quiet")
+    code, said, _ = regard("train", *SMALL, *write_texts(folder), "--run", folder / "run", "--quiet")
     assert code == 0, said
     return folder / "run"
 
@@ -45,7 +45,7 @@ def last(run: Path) -> int:
 def test_a_run_that_was_moved_goes_on_where_it_is(run, trained, monkeypatch):
     monkeypatch.chdir(run.parent)
     moved = run.rename(run.with_name("moved [it]"))
-    code, said = regard("train", "--run", moved.name, "--resume", "training.max_updates=4")
+    code, said, _ = regard("train", "--run", moved.name, "--resume", "training.max_updates=4")
     assert code == 0, said
     assert (last(moved), last(trained)) == (4, 2)
     assert "regard predict 'moved [it]' " in " ".join(said.split())
@@ -96,14 +96,14 @@ def test_settings_are_read_and_verified_once(run, monkeypatch):
 )
 def test_what_does_not_go_with_the_weights_is_refused_and_not_kept(run, change, told):
     before = content(run)
-    code, said = regard("train", "--run", run, "--resume", "training.max_updates=3", change, "--quiet")
+    code, said, _ = regard("train", "--run", run, "--resume", "training.max_updates=3", change, "--quiet")
     assert (code, told in said, said.count("error:")) == (2, True, 1), said
     assert content(run) == before
 
 
 def test_all_that_is_refused_is_told_at_once_and_the_run_goes_on_without_it(run):
     changes = ["model.dropout=0.7", "model.dim=32", "data.max_length=9", "training.seed=2"]
-    code, said = regard("train", "--run", run, "--resume", *changes, "--quiet")
+    code, said, _ = regard("train", "--run", run, "--resume", *changes, "--quiet")
     assert (code, said.count("error:")) == (2, 3), said
     assert "model: the trained weights do not fit after dim: 16 → 32, dropout: 0.3 → 0.7 (" in said
     assert regard("train", "--run", run, "--resume", "training.max_updates=3", "--quiet")[0] == 0
@@ -113,7 +113,7 @@ def test_all_that_is_refused_is_told_at_once_and_the_run_goes_on_without_it(run)
 def test_what_may_change_is_told(run):
     plateau = "training.schedule={name: plateau, patience: 1}"
     changes = ["training.max_updates=3", "model.dropout=0.2", "training.patience=null", plateau]
-    code, said = regard("train", "--run", run, "--resume", *changes)
+    code, said, _ = regard("train", "--run", run, "--resume", *changes)
     assert code == 0, said
     told = [line for line in said.splitlines() if "→" in line and not line.startswith(" ")]
     assert told[:2] == ["model.dropout: 0.3 → 0.2", "training.max_updates: 2 → 3"]
@@ -130,7 +130,7 @@ def edited(file: Path, folder: Path, *, more: str = "") -> Path:
 
 def test_a_text_that_was_moved_is_the_same(run, trained, tmp_path):
     moved = edited(trained.parent / "a.en", tmp_path)
-    code, said = regard("train", "--run", run, "--resume", "training.max_updates=3", f"data.train.source={moved}")
+    code, said, _ = regard("train", "--run", run, "--resume", "training.max_updates=3", f"data.train.source={moved}")
     assert (code, last(run)) == (0, 3)
     assert f"data.train.files.source: {trained.parent / 'a.en'} → {moved}" in said
 
@@ -139,7 +139,7 @@ def test_a_text_that_was_edited_is_refused(run, trained, tmp_path):
     sides = [edited(trained.parent / name, tmp_path, more="new\n") for name in ("a.en", "a.de")]
     before = content(run)
     changes = [f"data.train.source={sides[0]}", f"data.train.target={sides[1]}", "training.max_updates=3"]
-    code, said = regard("train", "--run", run, "--resume", *changes)
+    code, said, _ = regard("train", "--run", run, "--resume", *changes)
     assert (code, content(run), said.count("error:")) == (2, before, 2)
     told = "cannot change in a run that has begun, and '{}' has changed since then"
     assert all(
@@ -154,13 +154,13 @@ def test_another_dev_part_is_refused(tmp_path):
     assert regard("train", *SMALL, *sides, *dev, "--run", tmp_path / "run", "--quiet")[0] == 0
     changed = edited(tmp_path / "a.en", tmp_path, more="")
     changed.write_text(changed.read_text("utf-8").upper(), encoding="utf-8")
-    code, said = regard("train", "--run", tmp_path / "run", "--resume", f"data.dev.source={changed}")
+    code, said, _ = regard("train", "--run", tmp_path / "run", "--resume", f"data.dev.source={changed}")
     assert (code, f"data.dev.source: cannot change in a run that has begun, and '{changed}'" in said) == (2, True), said
 
 
 def test_a_dev_part_that_puts_back_what_was_held_out_is_refused(run, trained):
     files_of = [f"data.dev.{name}={trained.parent / file}" for name, file in (("source", "a.en"), ("target", "a.de"))]
-    code, said = regard("train", "--run", run, "--resume", *files_of)
+    code, said, _ = regard("train", "--run", run, "--resume", *files_of)
     assert (code, "data.dev_fraction: cannot change" in said, "0.05 → 0 of the training texts" in said) == (
         2,
         True,
@@ -170,7 +170,7 @@ def test_a_dev_part_that_puts_back_what_was_held_out_is_refused(run, trained):
 
 def test_a_run_without_checkpoints_says_that_it_begins_anew(run):
     shutil.rmtree(run / files.FOLDER)
-    code, said = regard("train", "--run", run, "--resume", "--quiet")
+    code, said, _ = regard("train", "--run", run, "--resume", "--quiet")
     assert (code, last(run)) == (0, 2)
     assert said == f"warning: {run} has no checkpoint: training starts from the beginning\n"
 
@@ -178,13 +178,13 @@ def test_a_run_without_checkpoints_says_that_it_begins_anew(run):
 def test_a_run_folder_that_vanished_is_told(tmp_path, monkeypatch):
     run = tmp_path / "run"
     monkeypatch.setattr(RunFolder, "keep", lambda folder, *_: shutil.rmtree(folder.path))
-    code, said = regard("train", *SMALL, *write_texts(tmp_path), "--run", run, "--quiet")
+    code, said, _ = regard("train", *SMALL, *write_texts(tmp_path), "--run", run, "--quiet")
     assert (code, f"error: {run}: the run folder is gone" in said, run.exists()) == (2, True, False)
 
 
 @pytest.mark.parametrize("name", ["gpu", "GPU 1", "cuda:x", "meta", ""])
 def test_a_device_that_does_not_exist_is_told_with_those_that_do(tmp_path, name):
-    code, said = regard(
+    code, said, _ = regard(
         "train", *SMALL, *write_texts(tmp_path), "--run", tmp_path / "run", f"device='{name}'", "--quiet"
     )
     told = f"error: device: there is no '{name}' (cpu, cuda, mps or auto; cuda:1 is the second GPU)\n"
@@ -205,13 +205,13 @@ def test_another_schedule_begins_anew(run):
 
 
 def test_to_resume_needs_a_run():
-    code, said = regard("train", "--resume")
+    code, said, _ = regard("train", "--resume")
     assert (code, said) == (2, "error: --resume: needs the run to resume (--run FOLDER)\n")
 
 
 def test_a_run_is_trained_by_one_process_at_a_time(run):
     with RunFolder(run).held():
-        code, said = regard("train", "--run", run, "--resume", "--quiet")
+        code, said, _ = regard("train", "--run", run, "--resume", "--quiet")
     assert code == 2
     assert "is being trained by another process" in said
     assert regard("train", "--run", run, "--resume", "--quiet")[0] == 0
@@ -221,7 +221,7 @@ def test_a_run_is_trained_by_one_process_at_a_time(run):
     ("optimizer", "told"), [("{name: adam, betas: [0.9, 1.5]}", "beta"), ("{name: sgd, nesterov: true}", "momentum")]
 )
 def test_numbers_an_optimizer_refuses_are_told_before_anything_is_written(tmp_path, optimizer, told):
-    code, said = regard(
+    code, said, _ = regard(
         "train", *SMALL, *write_texts(tmp_path), "--run", tmp_path / "run", f"training.optimizer={optimizer}"
     )
     assert (code, said.count("error: training.optimizer"), (tmp_path / "run").exists()) == (2, 1, False)
@@ -230,7 +230,7 @@ def test_numbers_an_optimizer_refuses_are_told_before_anything_is_written(tmp_pa
 
 def test_a_schedule_of_nothing_is_told_before_anything_is_written(tmp_path):
     schedules = "training.schedules={objective.foo: constant}"
-    code, said = regard("train", *SMALL, *write_texts(tmp_path), "--run", tmp_path / "run", schedules)
+    code, said, _ = regard("train", *SMALL, *write_texts(tmp_path), "--run", tmp_path / "run", schedules)
     assert (code, said.count("\n"), (tmp_path / "run").exists()) == (2, 1, False)
     assert "error: training.schedules.objective.foo: names no number" in said
 
@@ -242,7 +242,7 @@ def test_a_full_disk_while_a_run_is_prepared_leaves_nothing(tmp_path, monkeypatc
     words = [*SMALL, *write_texts(tmp_path), "--run", tmp_path / "run", "--quiet"]
     with monkeypatch.context() as patch:
         patch.setattr(Path, "write_bytes", full)
-        code, said = regard("train", *words)
+        code, said, _ = regard("train", *words)
     assert (code, (tmp_path / "run").exists()) == (2, False)
     assert "cannot be prepared: No space left on device" in said
     assert regard("train", *words)[0] == 0
@@ -252,13 +252,13 @@ def test_empty_dev_lines_are_told_by_number(tmp_path):
     (tmp_path / "dev.en").write_text("a dog\n\nyes\n")
     (tmp_path / "dev.de").write_text("ein Hund\nja\nja\n")
     dev = ["--dev-source", tmp_path / "dev.en", "--dev-target", tmp_path / "dev.de"]
-    code, said = regard("train", *SMALL, *write_texts(tmp_path), *dev, "--run", tmp_path / "run")
+    code, said, _ = regard("train", *SMALL, *write_texts(tmp_path), *dev, "--run", tmp_path / "run")
     assert code == 0
     assert "dev.en: 1 dev examples are empty on a side and left out (lines 2)" in " ".join(said.split())
 
 
 def test_no_dev_part_is_told_and_the_last_update_is_kept(tmp_path):
-    code, said = regard("train", *SMALL, *write_texts(tmp_path), "--run", tmp_path / "run", "data.dev_fraction=0")
+    code, said, _ = regard("train", *SMALL, *write_texts(tmp_path), "--run", tmp_path / "run", "data.dev_fraction=0")
     assert code == 0
     assert "no dev set" in said
     assert json.loads((tmp_path / "run" / "final.json").read_text())["checkpoint"] == "step-00000002"

@@ -44,7 +44,7 @@ def test_wrong_settings_of_a_turn_are_faults(tmp_path, turns, told):
 
 
 def test_a_turn_that_the_objective_lacks_is_refused(tmp_path):
-    code, said = regard(
+    code, said, _ = regard(
         "train", *SMALL, *write_texts(tmp_path), "--run", tmp_path / "run", "training.turns={modell: {}}"
     )
     assert (code, (tmp_path / "run").exists()) == (2, False)
