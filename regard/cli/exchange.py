@@ -87,7 +87,12 @@ def average_command(runs: AveragedRuns, run: NewRun, *, weights: RunWeights = No
 
 
 TargetFormat = Annotated[
-    str, typer.Option("--to", metavar="NAME", help="Format: huggingface, ctranslate2, marian, firefox, onnx or torch.")
+    str,
+    typer.Option(
+        "--to",
+        metavar="NAME",
+        help="Format: page (one HTML file), runtime (no torch), huggingface, ctranslate2, marian, firefox, onnx, torch.",
+    ),
 ]
 NewFolder = Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Folder to make.")]
 License = Annotated[

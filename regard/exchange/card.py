@@ -63,4 +63,8 @@ def _usage(format_name: str) -> list[str]:
     if format_name in ("onnx", "torch"):
         code = ["python FOLDER/translator.py < texts"]
         return ["```bash", *code, *(["node FOLDER/translator.js < texts"] if format_name == "onnx" else []), "```"]
+    if format_name == "runtime":
+        return ["```bash", 'regard-runtime translate FOLDER "TEXT"', "```"]
+    if format_name == "page":
+        return ["Open `translator.html` in a browser: it needs no network."]
     return ["```bash", 'echo "TEXT" | regard predict RUN', "```"]

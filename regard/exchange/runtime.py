@@ -51,7 +51,7 @@ class RuntimeFormat(Format):
         self.min_equal = 1.0 if quantization == "float32" else 0.8
 
     def write(self, predictor: Predictor, folder: Path) -> None:
-        search, network = search_settings(predictor), _network_of(predictor)
+        search, network = search_settings(predictor, self.name), _network_of(predictor)
         columns = {name: cast(TextColumn, one) for name, one in predictor.task.vocabularies.items()}
         kept = {name: pieces_of(columns[name].tokenizer, name) for name in ("source", "target")}
         one = kept["source"] == kept["target"]

@@ -51,7 +51,7 @@ class GraphFormat(Format):
         if missing:
             problem = f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not installed"
             raise RegardError(f"{self.name}: {problem} (pip install -e '.[{self.extra}]')")
-        search = search_settings(predictor)
+        search = search_settings(predictor, self.name)
         columns = {name: cast(TextColumn, one) for name, one in predictor.task.vocabularies.items()}
         kept = {name: pieces_of(columns[name].tokenizer, name) for name in ("source", "target")}
         one = kept["source"] == kept["target"]
@@ -127,13 +127,13 @@ class GraphProgram:
         return [torch.from_numpy(self._translator.forced(source, target)) for source, target in pairs]
 
 
-def search_settings(predictor: Predictor) -> dict[str, Any]:
-    """Return the settings of a run's search. Raises RegardError for a run with parts that no graph holds."""
+def search_settings(predictor: Predictor, program: str) -> dict[str, Any]:
+    """Return the settings of a run's search. Raises RegardError for a run with parts that a program does not have."""
     experiment = predictor.run.experiment
-    check_plain_translator(experiment, "graphs")
+    check_plain_translator(experiment, program)
     named = experiment.decoding.search.name
     if named not in ("beam", "greedy"):
-        raise _refused(f"decoding.search is {named!r}", "beam or greedy")
+        raise not_exportable(f"decoding.search is {named!r}", "beam or greedy", program)
     search: Any = predictor.setup.search.as_beam() if named == "beam" else predictor.setup.search
     beam = {"size": 1, "length_penalty": 0.0, "gnmt": False, "stop": "full"}
     if named == "beam":
