@@ -91,7 +91,7 @@ TargetFormat = Annotated[
     typer.Option(
         "--to",
         metavar="NAME",
-        help="Format: page (one HTML file), runtime (no torch), huggingface, ctranslate2, marian, firefox, onnx, torch.",
+        help="Format: page (one HTML file), runtime (no torch); huggingface, ctranslate2, marian, firefox, onnx, torch",
     ),
 ]
 NewFolder = Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Folder to make.")]

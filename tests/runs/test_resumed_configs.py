@@ -18,13 +18,8 @@ from regard.training.optimizers import OPTIMIZERS
 from regard.training.updater import Updater
 
 ROWS = [(table, name) for table in (OBJECTIVES, OPTIMIZERS) for name in table]
-CLOCKS = {"seconds", "core_seconds", "validation_seconds", "window", "metrics"}  # of a checkpoint: times, and bytes of a log of times
-    "validation_seconds",
-    "seconds",
-    "core_seconds",
-    "window",
-    "metrics",
-}  # of a checkpoint's state: times, and bytes of a log of times
+# of a checkpoint's state: times, and bytes of a log of times
+CLOCKS = {"seconds", "core_seconds", "validation_seconds", "window", "metrics"}
 
 
 def shortest(table: Registry[Any], name: str) -> Path:
