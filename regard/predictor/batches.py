@@ -125,7 +125,7 @@ class TextEncoder:
 
     def encode_fitting(self, examples: Sequence[ColumnTexts]) -> list[Ids | None]:
         """Return the ids of each example; None for one that has more pieces than the model takes."""
-        rows = self.task.encode(examples)
+        rows = self.task.encode(examples) if examples else []
         return [row if longest_read(self.task.vocabularies, row) < self.max_source else None for row in rows]
 
     def encode_answered(self, predictions: Sequence[Prediction]) -> list[Ids]:
