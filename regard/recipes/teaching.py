@@ -209,7 +209,7 @@ def _metric(experiment: Experiment) -> str:
 
 
 def _old_texts(run: Run) -> OldTextSettings:
-    """Return the first texts of a run: its own training texts, or those of the run from which it was adapted."""
+    """Return the first texts of a run: its own, or what the run from which it was adapted names as old."""
     data = run.experiment.data
     old = data.old or OldTextSettings(data.train, data.dev, 0.0 if data.dev else data.dev_fraction, data.test_fraction)
     readers = {"train": old.train, "dev": old.dev}

@@ -53,7 +53,7 @@ class RepairUpdates(NamedTuple):
 
 
 class RepairTrainer:
-    """Trains the weights of `after`; those of `before` stay."""
+    """Trains the weights of `after`; the weights of `before` stay."""
 
     def __init__(self, before: Predictor, after: Predictor, lesson: Lesson, seed: int, say: Say) -> None:
         self.before, self.after, self.lesson, self.say = before, after, lesson, say
