@@ -1,9 +1,10 @@
 """The contract of source augmentations, and the reader of training pairs with augmented sources."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from itertools import islice
+from time import monotonic
 from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from regard.results import MemoryMatch
 from regard.text.clean import clean
 from regard.text.source_marks import without_source_marks
 
+_PAUSE = 10.0  # seconds between two lines of progress
 TrainingPair = tuple[str, str]  # source and target
 BatchFraction = Annotated[
     float, Gt(0), Lt(1), Doc("Fraction of the training batches made of augmented pairs; the others stay plain.")
@@ -62,12 +64,18 @@ class AugmentedPairs(Reader):
     """The pairs of a reader that have hints, with augmented sources. An example has the line of its pair."""
 
     def __init__(
-        self, reader: Reader, choice: Choice, augmentation: SourceAugmentation, seed: int, most: int | None = None
+        self,
+        reader: Reader,
+        choice: Choice,
+        augmentation: SourceAugmentation,
+        seed: int,
+        most: int | None = None,
+        say: Callable[[str], None] = lambda line: None,
     ) -> None:
-        """`most`: maximum number of examples, of pairs in a shuffled order; None: all."""
+        """`most`: maximum number of examples, of pairs in a shuffled order; None: all. `say` gets the progress."""
         self.columns, self.files = reader.columns, reader.files
         self._reader, self._choice, self._augmentation, self._seed = reader, choice, augmentation, seed
-        self._most = most
+        self._most, self._say = most, say
 
     @property
     def place(self) -> str:
@@ -96,10 +104,13 @@ class AugmentedPairs(Reader):
             order = np.random.default_rng(self._seed).permutation(len(examples))
             examples = [examples[place] for place in order]
         pairs = [(without_source_marks(clean(one.texts[source])), clean(one.texts[target])) for one in examples]
-        return [
-            Example(
-                examples[place].line,
-                {source: self._augmentation.augmented(pairs[place][0], hints), target: pairs[place][1]},
+        made, said = list[Example](), monotonic()
+        for place, hints in islice(self._augmentation.hints(pairs, self._seed), self._most):
+            text, given = pairs[place]
+            made.append(
+                Example(examples[place].line, {source: self._augmentation.augmented(text, hints), target: given})
             )
-            for place, hints in islice(self._augmentation.hints(pairs, self._seed), self._most)
-        ]
+            if monotonic() >= said + _PAUSE:
+                said = monotonic()
+                self._say(f"{self.place}: {place + 1:,} of {len(pairs):,} pairs")
+        return made

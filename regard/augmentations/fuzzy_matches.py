@@ -17,8 +17,8 @@ from regard.text.source_marks import MATCH, without_source_marks
 class FuzzyMatches(SourceAugmentation):
     """Appends the translations of the segments that are most like the source, each after the piece ⟦match⟧.
 
-    In training the segments are the other training pairs: one with the same source is never taken. At prediction they
-    come from a translation memory.
+    In training the segments are the other training pairs, at prediction those of a translation memory. A segment with
+    the same source is never taken.
     """
 
     min_percent: int
@@ -33,7 +33,7 @@ class FuzzyMatches(SourceAugmentation):
         self.min_percent, self.matches, self.fraction = threshold, matches, fraction
 
     def augmented(self, source: str, hints: SourceHints) -> str:
-        similar = [one for one in hints.matches if one.percent >= self.min_percent][: self.matches]
+        similar = [one for one in hints.matches if one.percent >= self.min_percent and not one.exact][: self.matches]
         return " ".join([source, *(f"{MATCH} {without_source_marks(one.target)}" for one in similar)])
 
     def hints(self, pairs: Sequence[TrainingPair], seed: int) -> Iterator[tuple[int, SourceHints]]:

@@ -11,7 +11,7 @@ from regard.augmentations import augmentations_of
 from regard.config import as_values
 from regard.decoding import SEARCHES
 from regard.errors import ConfigError, Fault
-from regard.experiment import OPEN, DecodingSettings, Experiment, RerankSettings, too_long_sources
+from regard.experiment import OPEN, Experiment, RerankSettings, too_long_sources
 from regard.explain.translation_faults import fault_finder_of
 from regard.models import Generator, Model
 from regard.models.ensemble import Ensemble
@@ -94,7 +94,7 @@ def _predictor(assembled: Assembled) -> Predictor:
     keep_memory()
     model, task, run = assembled
     settings = run.experiment.decoding
-    model = _with_others(model, task, settings, [one for one in run.changes if not one.startswith("data.")])
+    model = _with_others(assembled)
     first = not run.route  # that a run is measured with, unless settings are changed
     measured = run.measurements.alignment_head() if first else None
     task = task.along(task.route, measured or task.alignment_head)
@@ -121,22 +121,26 @@ def _predictor(assembled: Assembled) -> Predictor:
         languages=languages,
     )
     found.setup.context = SourceContext(augmentations_of(run.experiment.data.source_augmentations))
+    found.setup.context.term_method(settings.terms)
     return found
 
 
-def _with_others(model: Model, task: Task, settings: DecodingSettings, changes: Sequence[str]) -> Model:
+def _with_others(assembled: Assembled) -> Model:
     """The model itself, or one with those of the runs of the settings. Raises ConfigError where they do not fit."""
+    model, task, run = assembled
+    settings, changes = run.experiment.decoding, [one for one in run.changes if not one.startswith("data.")]
     if not settings.ensemble:
         return model
     if task.spec.contract is not Generator:
         problem = "joins networks that write a text word by word in one pass, and this one does not"
         raise ConfigError(ENSEMBLE, problem, "leave it out")
-    others = [_member(run, changes, task) for run in settings.ensemble]
+    others = [_member(one, changes, task, run.experiment.data.source_augmentations) for one in settings.ensemble]
     return Ensemble([cast(Generator, one) for one in (model, *others)], settings.ensemble_mean)
 
 
-def _member(run: Path, changes: Sequence[str], task: Task) -> Model:
-    model, other, _ = Run.open(run, changes).assembled()
+def _member(run: Path, changes: Sequence[str], task: Task, context: Sequence[Choice]) -> Model:
+    opened = Run.open(run, changes)
+    model, other, _ = opened.assembled()
     if type(other) is not type(task):
         raise ConfigError(ENSEMBLE, f"'{run}' was trained for another task", "join runs of one task")
     if other.route != task.route:
@@ -146,6 +150,12 @@ def _member(run: Path, changes: Sequence[str], task: Task) -> Model:
         if other.vocabularies[name].key() != column.key():
             problem = f"'{run}' has another vocabulary of the {name}, and members share theirs"
             raise ConfigError(ENSEMBLE, problem, "train them on the same texts with the same text.tokenizer")
+    if (own := opened.experiment.data.source_augmentations) != context:
+        names = [", ".join(one.name for one in choices) or "none" for choices in (own, context)]
+        problem = (
+            f"'{run}' reads other context: its data.source_augmentations are {names[0]}, the first run's {names[1]}"
+        )
+        raise ConfigError(ENSEMBLE, problem, "train them with the same data.source_augmentations")
     return model
 
 

@@ -1,6 +1,6 @@
 """Predictions of examples: with context in their sources, terms of a glossary, and prefixes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
@@ -12,6 +12,7 @@ from regard.documents.glossary import Glossary
 from regard.memory import SentenceMatches
 from regard.predictor.batches import TextEncoder
 from regard.predictor.setup import Setup
+from regard.predictor.source_context import SourceContext
 from regard.predictor.terminology import RequiredTerms, with_terms
 from regard.results import Prediction, TextPrediction
 from regard.tasks.example_texts import Ids
@@ -89,9 +90,7 @@ def _predicted(
     if request.safeguards:
         answers = [answer or texts.unanswerable(one) for answer, one in zip(answers, examples, strict=True)]
     left = [row for row, answer in enumerate(answers) if answer is None]
-    augmented = {row: setup.context.augmented(examples[row], hints[lines[row]]) for row in left}
-    augmented = {row: one for row, one in augmented.items() if one is not examples[row]}
-    ids = {row: one for row, one in zip(augmented, encoder.encode_fitting([*augmented.values()]), strict=True) if one}
+    augmented, ids = _augmented(encoder, setup.context, {row: (examples[row], hints[lines[row]]) for row in left})
     plain = [row for row in left if row not in ids]
     if request.encoded is not None:
         ids |= {row: request.encoded[lines[row]] for row in plain}
@@ -107,6 +106,20 @@ def _predicted(
     for row in {*left} - {*plain}:
         whole[row] = _without_context(whole[row], examples[row], augmented[row])
     return [*map(texts.as_given, whole, examples)]
+
+
+def _augmented(
+    encoder: TextEncoder, context: SourceContext, rows: Mapping[int, tuple[ColumnTexts, SourceHints]]
+) -> tuple[dict[int, ColumnTexts], dict[int, Ids]]:
+    """Return augmented examples by row, and the ids of those that fit. One that is too long leaves its matches out."""
+    found, ids = dict[int, ColumnTexts](), dict[int, Ids]()
+    terms = {row: (example, hints._replace(matches=())) for row, (example, hints) in rows.items()}
+    for given in (rows, terms):
+        texts = {row: context.augmented(*one) for row, one in given.items() if row not in ids}
+        texts = {row: one for row, one in texts.items() if one is not rows[row][0]}
+        found |= texts
+        ids |= {row: one for row, one in zip(texts, encoder.encode_fitting([*texts.values()]), strict=True) if one}
+    return found, ids
 
 
 def _safe(encoder: TextEncoder, request: PredictionRequest, found: list[Prediction]) -> list[Prediction]:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 
 from rich.console import Console
@@ -46,7 +47,7 @@ def explained_report(
     Its figures are the page (.html) and the plot of the first answer (.svg, .png). Raises ConfigError without a
     search, and for a run `beside` of another task.
     """
-    predictions: Sequence[Prediction] = _predicted(predictor, texts, glossary, memory, explain=not methods)
+    predictions: Sequence[Prediction] = _predicted(predictor, texts, glossary, memory, say, explain=not methods)
     explainer = predictor.explainer
     if layer is not None:
         predictions = explainer.with_state_relevance(predictions, methods[0], layer)
@@ -76,7 +77,7 @@ def explained_report(
 
 
 def _predicted(
-    predictor: Predictor, texts: Sequence[str], glossary: Path | None, memory: Path | None, *, explain: bool
+    predictor: Predictor, texts: Sequence[str], glossary: Path | None, memory: Path | None, say: Say, *, explain: bool
 ) -> Predictions:
     """Return predictions, with a glossary and similar segments of a memory. Raises ConfigError where none is read."""
     terms, matches = None, None
@@ -88,9 +89,13 @@ def _predicted(
             problem = "is for a model trained with data.source_augmentations=fuzzy_matches"
             hint = "for another one: decoding.features='[{name: nearest_segments, memory: FILE}]'"
             raise ConfigError("--memory", problem, hint)
-        opened = TranslationMemory(memory)
-        opened.check_languages(predictor.setup.languages, "--memory")
-        matches = recalled_sentences(opened, texts, context.min_percent)
+        with closing(TranslationMemory(memory)) as opened:
+            opened.check_languages(predictor.setup.languages, "--memory")
+            matches = recalled_sentences(opened, texts, context.min_percent)
+        for found in matches:
+            if found and found[0].exact:
+                reused = f"--memory has '{found[0].source:.60}', which regard predict reuses"
+                say(f"{reused}; this explains the model's own translation")
     return predictor.predict(texts, explain=explain, glossary=terms, matches=matches)
 
 

@@ -278,7 +278,7 @@ def training_batches(
     readers = _with_recombined(experiment, training_readers(experiment), say)
     mixed, _ = old_readers(experiment)
     readers |= {} if mixed is None else {OLD_STREAM: mixed}
-    for name, reader in _with_augmented(experiment, readers, task).items():
+    for name, reader in _with_augmented(experiment, readers, task, say).items():
         kind = task.along(routes.get(name, task.route))
         try:
             corpus = _corpus(reader, kind, cache, experiment.data.max_length, say)
@@ -329,7 +329,7 @@ def _with_recombined(experiment: Experiment, readers: Mapping[str, Reader], say:
     return dict(readers)
 
 
-def _with_augmented(experiment: Experiment, readers: dict[str, Reader], task: Task) -> dict[str, Reader]:
+def _with_augmented(experiment: Experiment, readers: dict[str, Reader], task: Task, say: Say) -> dict[str, Reader]:
     """Return readers with those of data.source_augmentations, of new and of old text.
 
     Raises ConfigError for a vocabulary without marks.
@@ -344,7 +344,7 @@ def _with_augmented(experiment: Experiment, readers: dict[str, Reader], task: Ta
     if OLD_STREAM in readers:
         plain[OLD] = readers[OLD_STREAM], _OLD_AUGMENTED
     return readers | {
-        f"{part}{one.name}": AugmentedPairs(reader, one, AUGMENTATIONS.build(one), seed, most)
+        f"{part}{one.name}": AugmentedPairs(reader, one, AUGMENTATIONS.build(one), seed, most, say)
         for part, (reader, most) in plain.items()
         for one in choices
     }

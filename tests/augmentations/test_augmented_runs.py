@@ -1,14 +1,17 @@
 """A run with context in its sources: trained, opened, predicted with and explained; refusals are one clear line."""
 
 import json
+from shutil import copytree
 
 import pytest
+import yaml
 from small_runs import SMALL, regard, unsaid, write_texts
 from typer.testing import CliRunner
 
 import regard as package
 from regard.cli.app import app
 from regard.documents.glossary import Glossary
+from regard.errors import ConfigError
 from regard.experiment import read_experiment
 from regard.memory import TranslationMemory, TranslationUnit
 from regard.results import MemoryMatch
@@ -121,6 +124,27 @@ def test_context_that_is_too_long_is_left_out(run):
     (found,) = predictor.predict([TEXT], matches=[[long]])
     assert found.augmented == ""
     assert found.text == predictor.predict([TEXT])[0].text
+    (found,) = predictor.predict([TEXT], matches=[[long]], glossary=Glossary.of_lines(["cat\tKatze"]))
+    assert found.augmented == "the dog sees a ⟦term⟧ cat ⟦as⟧ Katze ⟦end⟧"
+
+
+def test_explain_reads_no_segment_of_the_same_text(run, memory):
+    done = regard("explain", run, "the dog sees a man", "--memory", memory, "--json")
+    assert done.code == 0 and "⟦match⟧" not in done.printed
+    assert "which regard predict reuses" in done.said
+
+
+def test_members_of_an_ensemble_read_the_same_context(run, tmp_path):
+    other = copytree(run, tmp_path / "other")
+    settings = yaml.safe_load((other / "experiment.yaml").read_text("utf-8"))
+    assert settings["data"].pop("source_augmentations")
+    (other / "experiment.yaml").write_text(yaml.safe_dump(settings), encoding="utf-8")
+    (other / "manifest.json").unlink()
+    with pytest.raises(ConfigError, match=r"reads other context.* are none"):
+        package.load(run, [f"decoding.ensemble=[{other}]"])
+    assert package.load(run, [f"decoding.ensemble=[{run}]"])
+    with pytest.raises(ConfigError, match=r"data\.source_augmentations=terms"):
+        package.load(other, ["decoding.terms=both"])
 
 
 @pytest.mark.parametrize("method", [[], ["--method", "saliency"]])

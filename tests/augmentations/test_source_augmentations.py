@@ -51,6 +51,7 @@ def test_matches_stand_behind_the_source_from_the_threshold_on():
     assert FuzzyMatches(threshold=60, matches=3).augmented("one", hints) == "one ⟦match⟧ eins ⟦match⟧ zwei"
     assert FuzzyMatches().augmented("one", hints) == "one ⟦match⟧ eins"
     assert FuzzyMatches(threshold=95).augmented("one", hints) == "one"
+    assert FuzzyMatches().augmented("one", SourceHints(matches=[match(101, "a"), match(100, "b")])) == "one"
 
 
 @pytest.mark.parametrize(
@@ -116,6 +117,13 @@ def test_examples_depend_on_the_seed_and_keep_their_lines(name):
         assert given == pairs[line - 1][0].replace(" ", "")
         assert texts["source"] != pairs[line - 1][0]
     assert (made(1) != made(2)) == (name == "terms")
+
+
+def test_a_long_search_reports_its_progress(monkeypatch):
+    monkeypatch.setattr("regard.augmentations.augmentation._PAUSE", 0.0)
+    choice, said = Choice("fuzzy_matches"), []
+    [*AugmentedPairs(Listed(PAIRS), choice, AUGMENTATIONS.build(choice), 1, say=said.append)]
+    assert said and "3 of 4 pairs" in said[-1]
 
 
 def test_pairs_without_hints_are_one_clear_error():

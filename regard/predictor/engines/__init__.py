@@ -71,6 +71,7 @@ def load_export(folder: Path, engine: str, changes: Sequence[str] = (), *, threa
     found.setup.for_search = lambda search, _: opened.engine(search)  # no engine has features
     found.setup.abilities = abilities
     found.setup.context = SourceContext(augmentations_of(run.experiment.data.source_augmentations))
+    found.setup.context.term_method(settings.terms)
     return found
 
 
