@@ -148,8 +148,11 @@ def _without_undone(pairs: Corrected, request: TeachingRequest, run: Path, say: 
 def _languages(run: Run) -> tuple[str, str]:
     """Return the codes of a translator of one language pair. Raises ConfigError for any other run."""
     experiment = run.experiment
+    if experiment.task.name != "translation":
+        problem = f"has task {experiment.task.name}, and corrections teach a network of task translation"
+        raise ConfigError(str(run.path), problem, "regard memory add keeps corrections for every translator")
     match experiment.data.language_pair():
-        case (str(source), str(target)) if experiment.task.name == "translation" and not experiment.data.routes:
+        case (str(source), str(target)) if not experiment.data.routes:
             return source, target
     hint = "a translator whose languages are known: data.languages=[en,de] in its training"
     raise ConfigError(str(run.path), "corrections are for a translator of one language pair", hint)

@@ -139,6 +139,15 @@ def test_a_run_that_translates_nothing_is_refused(run, tmp_path):
     assert Run.open(run).path == run
 
 
+def test_phrases_are_refused_by_their_task(tmp_path):
+    for side, name in enumerate(("a.en", "a.de")):
+        (tmp_path / name).write_text("".join(f"{pair[side]}\n" for pair in pairs(40, 3)), encoding="utf-8")
+    files = ["--source", tmp_path / "a.en", "--target", tmp_path / "a.de"]
+    assert regard("train", *files, "--run", tmp_path / "run", "task=phrases", "--quiet").code == 0
+    done = regard("teach", tmp_path / "run", suggested(tmp_path / "better.jsonl", pairs(12, 7)))
+    assert unsaid(done, "has task phrases", "regard memory add") == []
+
+
 def test_a_folder_of_its_own_leaves_the_run_as_it_is(run, tmp_path):
     table = tmp_path / "pairs.tsv"
     table.write_text("".join(f"{source}\t{target}\n" for source, target in pairs(12, 7)), encoding="utf-8")
