@@ -10,6 +10,7 @@ from regard_runtime.translator import RuntimeTranslator
 
 MOST_BYTES, MOST_TEXTS, MOST_CLIENTS = 1_000_000, 128, 64
 _SECONDS = 30  # that a client may take for a request
+_DRAINED = 8 * MOST_BYTES  # of a request that is too large
 
 
 class RequestError(ValueError):
@@ -76,6 +77,7 @@ class _Handler(BaseHTTPRequestHandler):
         if "Transfer-Encoding" in self.headers or len(sizes) != 1 or not re.fullmatch("[0-9]{1,9}", sizes[0]):
             return self._send(411, {"error": "one Content-Length is needed"})
         if int(sizes[0]) > MOST_BYTES:
+            self.rfile.read(min(int(sizes[0]), _DRAINED))  # else the client is cut off before it reads the answer
             return self._send(413, {"error": f"the request has more than {MOST_BYTES:,} bytes"})
         try:
             return self._send(200, self.server.answer(self.rfile.read(int(sizes[0]))))

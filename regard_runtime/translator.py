@@ -148,13 +148,13 @@ def read_settings(folder: Path) -> dict[str, Any]:
     settings = _json(folder / SETTINGS_NAME)
     if settings.get("program") != "runtime":
         raise FolderError(f"{folder} is not an export to runtime: regard export RUN --to runtime -o FOLDER makes one")
-    needed = {"files", "search", "shape", "reals", "tensors", "source", "target", "max_source", "max_target"}
-    if missing := needed - settings.keys():
-        raise FolderError(f"{folder / SETTINGS_NAME} has no {min(missing)}: export the run again")
-    for name, digest in settings["files"].items():
+    for name, digest in settings.get("files", {}).items():
         file = folder / name
         if not file.is_file() or hashlib.sha256(file.read_bytes()).hexdigest() != digest:
             raise FolderError(f"{file} is {'damaged' if file.is_file() else 'missing'}: export the run again")
+    needed = {"files", "search", "shape", "reals", "tensors", "source", "target", "max_source", "max_target"}
+    if missing := needed - settings.keys():
+        raise FolderError(f"{folder / SETTINGS_NAME} has no {min(missing)}: export the run again")
     return settings
 
 

@@ -64,7 +64,7 @@ NOT_RUN = {  # commands that are read and not run, by what they say: the reason
     r"--text-(source|target)": "rounds of back-translation: tests/recipes",
     r"--taught|corrections\.jsonl": "needs words that a trained model writes: tests/explain",
     r"regard words": "words that two updates have not learnt: tests/reports",
-    r"--text \S+ --text|-start/|route=de-en": "minutes: tests/recipes trains without pairs",
+    r"--text \S+ --text|-start/|route=de-en|news-back": "minutes: tests/recipes trains without pairs",
     r"tune runs/phrases .*runs/en-de": "as in docs/how-to/few-pairs.md",
     r"parts=|REGARD_PARTS|^regard (list score|help manhattan)": "tables of this process: tests/experiment",
     r"--on (slurm|ray)": "needs a cluster: tests/recipes",
@@ -76,7 +76,7 @@ NOT_RUN = {  # commands that are read and not run, by what they say: the reason
     r"translator\.(py|js)|^npm |--engine ": "the programs of an export: tests/exchange",
     r"regard repair\b": "trains until repairs hold: tests/recipes",
     r"regard-runtime|regard_runtime": "the engine without torch: tests/runtime",
-    r"regard check .*--suite": "a file of one's own: tests/reports/behaviour",
+    r"regard check .*(--suite|exports/)": "files of one's own: tests/reports/behaviour",
     r"regard memory|--memory|nearest_segments": "files of translators: tests/cli",
 }
 OF_A_TRAINED_MODEL = (  # lines that two updates without a time limit cannot print
