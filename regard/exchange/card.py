@@ -2,24 +2,31 @@
 
 from regard.config import read_checked
 from regard.exchange.certificate import Certificate
+from regard.exchange.format import Format
 from regard.exchange.import_run import IMPORTED
 from regard.predictor import Predictor
 from regard.runs.measurements import ADAPTATION
 
-_LIBRARIES = {"huggingface": "transformers", "ctranslate2": "ctranslate2", "onnx": "onnx"}
+_LIBRARY, _USAGE = "regard", '```bash\necho "TEXT" | regard predict RUN\n```'  # of a run
 
 
 def model_card(
-    predictor: Predictor, format_name: str = "", certificate: Certificate | None = None, license_name: str | None = None
+    predictor: Predictor,
+    row: Format | None = None,
+    certificate: Certificate | None = None,
+    license_name: str | None = None,
 ) -> str:
-    """Return the card in Markdown; `license_name` stands in for the licence that an imported model came with."""
+    """Return the card of a run, or of its export with a format, in Markdown.
+
+    `license_name` stands in for the licence that an imported model came with.
+    """
     run, origin = predictor.run, _origin(predictor)
     languages = [one for one in run.experiment.data.language_pair() if one]
     licensed = license_name or origin.get("license")
     head = ["---"]
     head += [f"language: [{', '.join(languages)}]"] if languages else []
     head += [f"license: {licensed}"] if licensed else []
-    head += ["pipeline_tag: translation", f"library_name: {_LIBRARIES.get(format_name, 'regard')}"]
+    head += ["pipeline_tag: translation", f"library_name: {row.library if row else _LIBRARY}"]
     head += ["tags: [translation, regard]", "---", ""]
     count = sum(one.numel() for one in predictor.model.parameters())
     sizes = {name: len(column) for name, column in predictor.task.vocabularies.items()}
@@ -32,7 +39,7 @@ def model_card(
         lines += [f"- Imported from {origin['format']}: {origin['folder']} ({origin['architecture']})"]
     lines += [f"- Adapted: {line}" for line in _adaptation(predictor)]
     lines += [f"- Certificate: {str(certificate).removeprefix('certificate: ')}"] if certificate else []
-    return "\n".join([*head, *lines, "", *_usage(format_name), ""])
+    return "\n".join([*head, *lines, "", row.usage if row else _USAGE, ""])
 
 
 def _adaptation(predictor: Predictor) -> list[str]:
@@ -51,20 +58,3 @@ def _origin(predictor: Predictor) -> dict[str, str]:
     """The origin of an imported run; nothing of one that was trained here."""
     file = predictor.run.path / IMPORTED
     return read_checked(file) if file.is_file() else {}
-
-
-def _usage(format_name: str) -> list[str]:
-    if format_name == "huggingface":
-        code = ["from transformers import pipeline", "", 'translate = pipeline("translation", model="FOLDER")']
-        return ["```python", *code, "```"]
-    if format_name == "ctranslate2":
-        code = ["import ctranslate2", "", 'translator = ctranslate2.Translator("FOLDER")']
-        return ["```python", *code, "```", "", "Texts are cut by `source.spm`, pieces are joined by `target.spm`."]
-    if format_name in ("onnx", "torch"):
-        code = ["python FOLDER/translator.py < texts"]
-        return ["```bash", *code, *(["node FOLDER/translator.js < texts"] if format_name == "onnx" else []), "```"]
-    if format_name == "runtime":
-        return ["```bash", 'regard-runtime translate FOLDER "TEXT"', "```"]
-    if format_name == "page":
-        return ["Open `translator.html` in a browser: it needs no network."]
-    return ["```bash", 'echo "TEXT" | regard predict RUN', "```"]

@@ -54,6 +54,11 @@ class CTranslate2Format(Format):
     aliases = "ct2, opennmt"
     reads = False
     program_hint = "pip install -e '.[ctranslate2]' installs it"
+    library = "ctranslate2"
+    usage = (
+        '```python\nimport ctranslate2\n\ntranslator = ctranslate2.Translator("FOLDER")\n```\n\n'
+        "Texts are cut by `source.spm`, pieces are joined by `target.spm`."
+    )
 
     def __init__(self, *, quantization: WeightNumbers = "float32") -> None:
         self.quantization = quantization

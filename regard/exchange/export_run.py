@@ -55,7 +55,7 @@ def export_folder(
             raise RegardError(f"{folder}: the export was not written, since texts differ; {certificate}")
         values = {"format": row.name, "sha256_of_weights": predictor.run.weights_digest, **certificate.values()}
         (made / CERTIFICATE).write_text(json.dumps(values, indent=1, ensure_ascii=False), encoding="utf-8")
-        (made / "README.md").write_text(model_card(predictor, row.name, certificate, license_name), encoding="utf-8")
+        (made / "README.md").write_text(model_card(predictor, row, certificate, license_name), encoding="utf-8")
         if folder.exists():
             folder.rename(before := made.with_name(f"{made.name}.before"))
             made.rename(folder)

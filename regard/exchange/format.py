@@ -61,6 +61,8 @@ class Format(ABC):
     name: ClassVar[str]
     reads: ClassVar[bool] = True  # False: folders are written alone
     program_hint: ClassVar[str] = ""  # how its program is installed
+    library: ClassVar[str] = "regard"  # that opens an export, as the Hugging Face hub names it
+    usage: ClassVar[str] = ""  # how an export is used, in Markdown
     min_equal: float = 1.0  # fraction of texts that an export must translate equally: less where it rounds
 
     def recognises(self, folder: Path) -> bool:

@@ -61,6 +61,8 @@ class HuggingFaceFormat(Format):
     name = "huggingface"
     aliases = "hf, transformers, opus_mt, hugging_face"
     program_hint = "pip install -e '.[transformers]' installs it"
+    library = "transformers"
+    usage = '```python\nfrom transformers import pipeline\n\ntranslate = pipeline("translation", model="FOLDER")\n```'
 
     def recognises(self, folder: Path) -> bool:
         return (folder / CONFIG_FILE).is_file()

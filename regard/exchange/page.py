@@ -35,6 +35,7 @@ class PageFormat(Format):
 
     name = "page"
     aliases = "html, wasm, webassembly"
+    usage = "Open `translator.html` in a browser: it needs no network."
     reads = False
     program_hint = "Node runs it"
     min_equal = 0.8  # 8 bits round

@@ -6,7 +6,7 @@ import pytest
 from foreign_translators import m2m100_folder, marian_folder, toy_lines
 
 from regard.errors import RegardError
-from regard.exchange import export_folder, format_named, format_of, import_folder, model_card
+from regard.exchange import FORMATS, export_folder, format_named, format_of, import_folder, model_card
 from regard.predictor import load
 from regard.runs.training import train
 
@@ -102,3 +102,8 @@ def test_card_of_a_run_names_its_origin(tmp_path):
     card = model_card(predictor)
     assert "language: [en, de]" in card
     assert "Imported from huggingface: theirs (MarianMTModel)" in card
+    for row in map(format_named, FORMATS):
+        of_export = model_card(predictor, row)
+        assert row.usage, row.name
+        assert of_export.endswith(f"{row.usage}\n")
+        assert "regard predict RUN" not in of_export

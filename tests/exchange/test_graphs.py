@@ -128,7 +128,7 @@ def test_folder_has_certificate_card_and_programs(onnx, exported):
     names = {"certificate.json", "README.md", "translator.py", "translator.js", "pieces.py", "pieces.json"}
     assert names <= {file.name for file in folder.iterdir()}
     assert "node FOLDER/translator.js" in (folder / "README.md").read_text(encoding="utf-8")
-    assert "library_name: onnx" in model_card(predictor, "onnx")
+    assert "library_name: onnx" in model_card(predictor, format_named("onnx"))
 
 
 @pytest.mark.parametrize("name", ["encoder_model.onnx", "pieces.json", "translator.json"])

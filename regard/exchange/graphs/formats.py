@@ -84,6 +84,8 @@ class OnnxFormat(GraphFormat):
 
     name = "onnx"
     aliases = "onnxruntime, onnx_runtime, optimum, ort"
+    library = "onnx"
+    usage = "```bash\npython FOLDER/translator.py < texts\nnode FOLDER/translator.js < texts\n```"
     packages = ("onnx", "onnxscript", "onnxruntime")
     extra = "onnx"
     scripts = ("translator.js",)
@@ -99,6 +101,7 @@ class TorchFormat(GraphFormat):
 
     name = "torch"
     aliases = "exported_program, pt2, torch_export"
+    usage = "```bash\npython FOLDER/translator.py < texts\n```"
     packages = ("torch",)
 
     def write_graphs(self, graphs: Graphs, folder: Path) -> dict[str, Any]:

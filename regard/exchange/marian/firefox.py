@@ -45,6 +45,9 @@ class FirefoxFormat(MarianFormat):
 
     name = "firefox"
     aliases = "bergamot, mozilla, translate_locally"
+    usage = (
+        "Bergamot's engine opens the folder, in Node or in a browser: `config.intgemm8bitalpha.yml` names its files."
+    )
     search = _SEARCH
     min_equal = 0.9  # 8-bit activations: 97 of 100 texts were equal
     program_hint = "npm install @browsermt/bergamot-translator, in this folder, installs it"

@@ -40,6 +40,7 @@ class MarianFormat(Format):
 
     name = "marian"
     aliases = "marian_nmt, opus"
+    usage = "```bash\nmarian-decoder -c FOLDER/model.npz.decoder.yml < texts\n```"
     search: Mapping[str, Any] = _DECODER
 
     def recognises(self, folder: Path) -> bool:
