@@ -4,40 +4,40 @@ import heapq
 import math
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-_UNK = 3
+_BOS, _UNK = 1, 3
 _SPACE = "\u2581"
 _ESCAPED = {one: f"\ue0fe{number}" for number, one in enumerate(("\ue0fe", _SPACE, "\0"))}  # in this order
 _WORD = re.compile(f"{_SPACE}*[^{_SPACE}]+|{_SPACE}+")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _MOST_CUT = 100_000  # words whose pieces are kept
 _UNKNOWN = 10.0  # below the least score of a unigram, as sentencepiece has it
+
+
+def piece_table(kept: Mapping[str, Any]) -> "PieceTable | SentencePieceTable":
+    """Return the table of the content of a file of pieces."""
+    return SentencePieceTable(kept) if kept["kind"] == "sentencepiece" else PieceTable(kept)
 
 
 class PieceTable:
     """Texts ↔ ids: subwords (bpe, unigram), words or characters; what has no piece is spelt in bytes."""
 
     def __init__(self, kept: Mapping[str, Any]) -> None:
-        """Take the content of a file of pieces."""
         self.kind, self.listed, self.bytes = kept["kind"], kept["pieces"], kept["bytes"]
         self.apart = re.compile(kept["pattern"]) if kept.get("pattern") else None
         self.of_byte = {number: byte for byte, number in enumerate(self.bytes)}
-        reserved = kept.get("reserved", [])
-        hidden = {*range(_UNK + 1), *self.bytes, *(reserved if self.kind == "bpe" else [])}
+        hidden, reserved = {*range(_UNK + 1), *self.bytes}, [*kept.get("reserved", [])]
         self.ids = {piece: number for number, piece in enumerate(self.listed) if number not in hidden}
-        self.scores: list[float] = kept.get("scores", [])
-        names = sorted((self.listed[one] for one in reserved), key=len, reverse=True)
-        self.reserved = {self.listed[one]: one for one in reserved}
-        self.split = re.compile("(" + "|".join(map(re.escape, names)) + ")") if names else None
         self.longest = max(map(len, self.ids), default=1)
-        known = [self.scores[one] for one in self.ids.values()] if self.kind == "unigram" else [0.0]
-        self.least, self.most = min(known), max(known)
-        self.cut: dict[str, list[int]] = {}  # of words
+        if scores := kept.get("scores"):
+            known = {piece: scores[number] for piece, number in self.ids.items() if number not in reserved}
+            self.cutter = PieceCutter(self.kind, known, [self.listed[one] for one in reserved])
 
     def encode(self, text: str) -> list[int]:
         """Return the ids of a text, without its end."""
-        text = unicodedata.normalize("NFC", re.sub("[\ud800-\udfff]", "\ufffd", text))
+        text = unicodedata.normalize("NFC", _SURROGATE.sub("\ufffd", text))
         if not text:
             return []
         if self.kind == "characters":
@@ -47,19 +47,8 @@ class PieceTable:
             return [one for piece in found for one in self._spelt(piece)]
         for character, code in _ESCAPED.items():
             text = text.replace(character, code)
-        marked, ids = _SPACE + text.replace(" ", _SPACE), list[int]()
-        for part in self.split.split(marked) if self.split and self.kind == "bpe" else [marked]:
-            if part in self.reserved and self.kind == "bpe":
-                ids.append(self.reserved[part])
-                continue
-            for word in _WORD.findall(part):
-                if word not in self.cut:
-                    if len(self.cut) >= _MOST_CUT:
-                        self.cut = {}
-                    pieces = self._merged(word) if self.kind == "bpe" else self._likeliest(word)
-                    self.cut[word] = [one for piece in pieces for one in self._spelt(piece)]
-                ids += self.cut[word]
-        return ids
+        marked = _SPACE + text.replace(" ", _SPACE)
+        return [one for piece in self.cutter.cut(marked) for one in self._spelt(piece)]
 
     def decode(self, ids: Sequence[int]) -> str:
         """Return the text of ids."""
@@ -76,6 +65,99 @@ class PieceTable:
         known = self.ids.get(piece)
         return [known] if known is not None else [self.bytes[byte] for byte in piece.encode()]
 
+
+class SentencePieceTable:
+    """Texts ↔ ids as a SentencePiece model of another program has them.
+
+    Texts are normalised by its rules; what has no piece is <unk>, or spelt in bytes where the model does so.
+    """
+
+    def __init__(self, kept: Mapping[str, Any]) -> None:
+        self.listed: list[str] = kept["pieces"]
+        self.ids = {piece: number for number, piece in enumerate(self.listed) if number != _BOS}
+        self.ids.update({self.listed[number]: number for number in range(_UNK + 1) if number != _BOS})
+        self.of_byte = {int(number): byte for number, byte in kept["bytes"].items()}
+        self.unwritten, self.first, self.codes = {*kept["unwritten"]}, kept["before"], kept["codes"]
+        self.byte_fallback, self.prefix, self.extra_spaces = (
+            kept[name] for name in ("byte_fallback", "prefix", "extra_spaces")
+        )
+        self.rules: dict[str, str] = {**kept["rules"], **{piece: piece for piece in kept["defined"]}}
+        self.starts = {rule[0]: 1 for rule in self.rules}
+        for rule in self.rules:
+            self.starts[rule[0]] = max(self.starts[rule[0]], len(rule))
+        self.cutter = PieceCutter(kept["algorithm"], kept["scores"], kept["defined"])
+        self.longest = max(map(len, self.ids))
+
+    def encode(self, text: str) -> list[int]:
+        """Return the ids of a text, without its end."""
+        ids, text, unknown = [*self.first], _SURROGATE.sub("\ufffd", text), ""
+        if self.codes and text.startswith(">>") and (end := text.find("<<") + 2) > 1:
+            ids.append(self.ids.get(text[:end], _UNK))
+            text = text[end:]
+        for piece in self.cutter.cut(self._normalised(text)):
+            if piece not in self.cutter.known and not self.byte_fallback:
+                unknown += piece  # unknown pieces side by side are one
+                continue
+            if unknown:
+                ids.append(self.ids.get(unknown, _UNK))
+                unknown = ""
+            spelt = [piece] if piece in self.cutter.known else [f"<0x{byte:02X}>" for byte in piece.encode()]
+            ids += [self.ids.get(one, _UNK) for one in spelt]
+        return [*ids, self.ids.get(unknown, _UNK)] if unknown else ids
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Return the text of ids."""
+        known = (one for one in ids if _UNK < one < len(self.listed) and one not in self.unwritten)
+        parts = (bytes([self.of_byte[one]]) if one in self.of_byte else self.listed[one].encode() for one in known)
+        text = b"".join(parts).decode(errors="surrogateescape")  # one a byte that is no text
+        return _SURROGATE.sub("\ufffd", text).replace(_SPACE, " ").strip()
+
+    def _normalised(self, text: str) -> str:
+        """Apply the rules, the longest first, and mark spaces; several count as one, and those at the ends as none."""
+        found, place = list[str](), 0
+        while place < len(text):
+            longest = self.starts.get(text[place], 0)
+            for end in range(min(place + longest, len(text)), place, -1):
+                if (replaced := self.rules.get(text[place:end])) is not None:
+                    found.append(replaced)
+                    place = end
+                    break
+            else:
+                found.append(text[place])
+                place += 1
+        normalised = "".join(found)
+        if not self.extra_spaces:
+            normalised = re.sub(" +", " ", normalised.strip(" "))
+        if not normalised:
+            return ""
+        return (_SPACE if self.prefix else "") + normalised.replace(" ", _SPACE)
+
+
+class PieceCutter:
+    """Cuts marked texts into pieces, word by word: by merges (bpe), or the likeliest ones (unigram)."""
+
+    def __init__(self, kind: str, scores: Mapping[str, float], reserved: Sequence[str]) -> None:
+        self.kind, self.scores, self.reserved = kind, scores, {*reserved}
+        self.known = {*scores, *reserved}
+        names = sorted(reserved, key=len, reverse=True) if kind == "bpe" else []
+        self.split = re.compile("(" + "|".join(map(re.escape, names)) + ")") if names else None
+        self.longest = max(map(len, self.known), default=1)
+        self.least, self.most = min(scores.values(), default=0.0), max(scores.values(), default=0.0)
+        self.words: dict[str, list[str]] = {}
+
+    def cut(self, text: str) -> Iterator[str]:
+        """Yield the pieces; a character without one stands alone."""
+        for part in self.split.split(text) if self.split else [text]:
+            if self.split and part in self.reserved:
+                yield part
+                continue
+            for word in _WORD.findall(part):
+                if word not in self.words:
+                    if len(self.words) >= _MOST_CUT:
+                        self.words = {}
+                    self.words[word] = self._merged(word) if self.kind == "bpe" else self._likeliest(word)
+                yield from self.words[word]
+
     def _merged(self, word: str) -> list[str]:
         """Byte pair encoding: join the neighbours whose piece has the best score, the leftmost of equals."""
         parts, size = list(word), len(word)
@@ -85,8 +167,8 @@ class PieceTable:
         def offer(place: int) -> None:
             if place >= 0 and after[place] < size:
                 joined = parts[place] + parts[after[place]]
-                if (number := self.ids.get(joined)) is not None:
-                    heapq.heappush(pairs, (-self.scores[number], place, joined))
+                if (score := self.scores.get(joined)) is not None:
+                    heapq.heappush(pairs, (-score, place, joined))
 
         for place in range(size - 1):
             offer(place)
@@ -119,8 +201,6 @@ class PieceTable:
 
     def _score(self, piece: str) -> float:
         if piece in self.reserved:
-            return len(piece) * self.most - 0.1
-        number = self.ids.get(piece)
-        if number is None:
-            return self.least - _UNKNOWN if len(piece) == 1 else -math.inf
-        return self.scores[number]
+            return len(piece.encode()) * self.most - 0.1
+        unknown = self.least - _UNKNOWN if len(piece) == 1 else -math.inf
+        return self.scores.get(piece, unknown)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from regard_runtime.engine import Engine, EngineFault, SearchRules, TensorPlace
 from regard_runtime.library import engine_library
 from regard_runtime.loops import loop_of
-from regard_runtime.pieces import PieceTable
+from regard_runtime.pieces import piece_table
 
 SETTINGS_NAME, WEIGHTS_NAME = "translator.json", "weights.bin"
 _TOGETHER = 2048  # pieces of the sources that are searched at once
@@ -64,7 +64,7 @@ class RuntimeTranslator:
         self.rules = SearchRules(**{**self.settings["search"], **search})
         if self.rules.size < 1 or threads < 0:
             raise ValueError("the beam size is 1 or more, and threads are 0 or more")
-        kept = {name: PieceTable(_json(folder / name)) for name in {self.settings["source"], self.settings["target"]}}
+        kept = {name: piece_table(_json(folder / name)) for name in {self.settings["source"], self.settings["target"]}}
         self.source, self.target = (kept[self.settings[name]] for name in ("source", "target"))
         self.threads = threads or os.cpu_count() or 1
         self._engine = _opened(folder, self.settings, engine_library() if library is None else library)

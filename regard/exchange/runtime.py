@@ -15,7 +15,8 @@ from regard.data.sealed import file_digest
 from regard.errors import RegardError
 from regard.exchange.ctranslate2 import most_places
 from regard.exchange.format import Format, Program, not_exportable
-from regard.exchange.graphs.formats import pieces_of, search_settings
+from regard.exchange.graphs.formats import search_settings
+from regard.exchange.graphs.pieces import pieces_of
 from regard.models import ROUTE
 from regard.models.translator import Translator
 from regard.ops import kernels

@@ -13,6 +13,7 @@ import sentencepiece
 from regard.config import Doc, parse_json
 from regard.errors import CheckpointError, PartError
 from regard.pieces import BOS, EOS, PAD, SPECIALS, UNK, byte_of
+from regard.text.clean import without_surrogates
 from regard.text.offsets import TextPlace, trimmed
 from regard.text.subwords import MANY
 from regard.text.tokenizer import Recipe, Tokenizer
@@ -168,7 +169,8 @@ class SentencePieceTokenizer(Tokenizer):
         return {READ_FILE: self.model, PIECES_FILE: self.listed.dump(), **other}
 
     def _code(self, text: str) -> tuple[list[int], str]:
-        """The piece of a language's code in front of a text, if any, and the rest."""
+        """The piece of a language's code in front of a text, if any, and the rest, without lone surrogates."""
+        text = without_surrogates(text)
         if not self.listed.codes or not text.startswith(_OPEN) or (end := text.find(_CLOSE)) < 0:
             return [], text
         end += len(_CLOSE)

@@ -107,3 +107,15 @@ def test_card_of_a_run_names_its_origin(tmp_path):
         assert row.usage, row.name
         assert of_export.endswith(f"{row.usage}\n")
         assert "regard predict RUN" not in of_export
+
+
+def test_imported_translator_goes_on_to_the_engine_without_torch(tmp_path):
+    folder = marian_folder(tmp_path / "theirs", activation_function="swish")
+    predictor = import_folder(format_of(folder), folder, tmp_path / "run", count=0, say=quiet).predictor
+    row = format_named("runtime")
+    certificate = export_folder(row, predictor, tmp_path / "ours", texts=TEXTS, count=24, say=quiet)
+    assert (certificate.equal, certificate.first) == (24, None)
+    several = m2m100_folder(tmp_path / "several")
+    predictor = import_folder(format_of(several), several, tmp_path / "other", count=0, say=quiet).predictor
+    with pytest.raises(RegardError, match="begin with __de__"):
+        export_folder(row, predictor, tmp_path / "none", texts=TEXTS, say=quiet)

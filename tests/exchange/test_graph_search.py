@@ -1,5 +1,6 @@
 """Pieces and search beside the graphs, in Python and JavaScript, against the tokenizers and the beam search here."""
 
+import io
 import json
 import shutil
 import subprocess
@@ -8,19 +9,21 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import sentencepiece
 import torch
 from enumerable import TableWriter
 from foreign_translators import toy_lines
 
 from regard.decoding import BeamSearch
-from regard.exchange.graphs.formats import pieces_of
+from regard.exchange.graphs.pieces import pieces_of
 from regard.ops.plain import plain
 from regard.predictor.engines import translator
 from regard.predictor.engines.translator import Beams
 from regard.records import BOS, EOS, Batch
 from regard.registry import Choice
 from regard.text import train_tokenizer
-from regard_runtime.pieces import PieceTable
+from regard.text.sentencepiece import PieceList, SentencePieceTokenizer
+from regard_runtime.pieces import piece_table
 
 SCRIPT = Path(translator.__file__).with_suffix(".js")
 TOKENIZERS = {
@@ -30,8 +33,18 @@ TOKENIZERS = {
     "words": Choice("words", {"size": 320}),
     "characters": Choice("characters", {"size": 300}),
 }
+MODELS = {  # SentencePiece models of other programs: settings of their trainer
+    "unigram of OPUS-MT": {},
+    "bpe of others": {"model_type": "bpe", "user_defined_symbols": ["<bt>"], "normalization_rule_name": "nfkc_cf"},
+    "bytes of Firefox": {"byte_fallback": True, "user_defined_symbols": ["<bt>"]},
+    "spaces kept": {
+        "remove_extra_whitespaces": False,
+        "add_dummy_prefix": False,
+        "normalization_rule_name": "identity",
+    },
+}
 TEXTS = [*toy_lines(0, 30, "test"), "", " ", "  two  spaces ",
-         "▁ \ue0fe \ue0fe1 a▁b", "<bt> a <bt>b", "don't stop! 3.14",
+         "▁ \ue0fe \ue0fe1 a▁b", "<bt> a <bt>b", "don't stop! 3.14", ">>de<< a dog", ">>xx<<a", "日本 日本語字",
          "Ünïcode n\u0303 日本語 文字。 ไทย 👩‍👩‍👧 𠀀", "a\u00a0b\u2028c\x1cd", "\ud800 lone", "ﬁ²Ⅷ٣_x"]  # fmt: skip
 LIMIT = 3
 SEARCHES = [
@@ -41,8 +54,25 @@ SEARCHES = [
 ]
 
 
-@pytest.fixture(scope="module", params=TOKENIZERS)
+def foreign_tokenizer(**settings):
+    """A model learnt by sentencepiece; its pieces have other ids, two of them stand for no text, and some are gone."""
+    written, lines = io.BytesIO(), [*toy_lines(0, 200), "日本 ² Ⅷ", "日本 語 ﬁ"]
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(lines), model_writer=written, vocab_size=420, minloglevel=2, hard_vocab_limit=False,
+        **{"character_coverage": 0.99, **settings},
+    )  # fmt: skip
+    model = sentencepiece.SentencePieceProcessor(model_proto=written.getvalue())
+    names = [model.id_to_piece(number) for number in range(model.get_piece_size())]
+    listed = [*reversed(names[3:-5]), ">>de<<", "日本", "<pad>", *names[:3]]
+    specials = [listed.index(piece) for piece in ("<pad>", "<pad>", "</s>", "<unk>")]
+    made = PieceList.of(listed, specials, before=[">>de<<"], unwritten=[">>de<<", "</s>"], codes=True)
+    return SentencePieceTokenizer(written.getvalue(), made)
+
+
+@pytest.fixture(scope="module", params=[*TOKENIZERS, *MODELS])
 def tokenizer(request):
+    if request.param in MODELS:
+        return foreign_tokenizer(**MODELS[request.param])
     return train_tokenizer(TOKENIZERS[request.param], toy_lines(0, 200))
 
 
@@ -57,7 +87,7 @@ def in_node(code, given):
 
 
 def test_pieces_are_those_of_the_tokenizer(tokenizer):
-    pieces = PieceTable(pieces_of(tokenizer, "source"))
+    pieces = piece_table(pieces_of(tokenizer, "source"))
     rows = [tokenizer.encode(text) for text in TEXTS]
     assert [pieces.encode(text) for text in TEXTS] == rows
     torn = [row[1::2] for row in rows] + [[0, 1, 2, 3, 5, 200, 4]]  # bytes and escapes without their ends
@@ -67,7 +97,7 @@ def test_pieces_are_those_of_the_tokenizer(tokenizer):
 @pytest.mark.skipif(shutil.which("node") is None, reason="no Node here")
 def test_pieces_in_javascript_are_equal(tokenizer):
     kept, rows = pieces_of(tokenizer, "source"), [tokenizer.encode(text) for text in TEXTS]
-    code = "const pieces = new found.PieceTable(given.kept); answer = [given.texts.map((one) => pieces.encode(one)), "
+    code = "const pieces = found.pieceTable(given.kept); answer = [given.texts.map((one) => pieces.encode(one)), "
     code += "given.rows.map((one) => pieces.decode(one))]"
     torn = [row[1::2] for row in rows] + [[0, 1, 2, 3, 5, 200, 4]]
     encoded, decoded = in_node(code, {"kept": kept, "texts": TEXTS, "rows": rows + torn})

@@ -17,6 +17,7 @@ from regard.data.sealed import file_digest
 from regard.errors import RegardError
 from regard.exchange.format import Format, Program, check_plain_translator, not_exportable
 from regard.exchange.graphs.onnx_files import write_onnx
+from regard.exchange.graphs.pieces import pieces_of
 from regard.exchange.graphs.ports import GraphPort
 from regard.exchange.graphs.programs import Graphs, graphs_of
 from regard.models.translator import Translator
@@ -25,12 +26,6 @@ from regard.predictor import Predictor
 from regard.predictor.engines import translator
 from regard.predictor.engines.graphs import opened_graphs
 from regard.predictor.engines.translator import DECODER_GRAPH, ENCODER_GRAPH, SETTINGS_NAME, present
-from regard.scripts import CUT_APART
-from regard.text import Tokenizer
-from regard.text.counted import CountedTokenizer
-from regard.text.subwords import SubwordTokenizer
-from regard.text.vocabulary import FIRST_BYTE, FIRST_PIECE
-from regard.text.words import PIECE_PATTERN
 
 _PACKAGE = "from regard_runtime.pieces import"
 
@@ -137,6 +132,10 @@ def search_settings(predictor: Predictor, program: str) -> dict[str, Any]:
     named = experiment.decoding.search.name
     if named not in ("beam", "greedy"):
         raise not_exportable(f"decoding.search is {named!r}", "beam or greedy", program)
+    column = cast(TextColumn, predictor.task.vocabularies["target"])
+    if column.first and column.tokenizer is not None:
+        problem = f"its translations begin with {' '.join(column.tokenizer.pieces(column.first))}"
+        raise not_exportable(problem, "a model of one pair of languages", program)
     search: Any = predictor.setup.search.as_beam() if named == "beam" else predictor.setup.search
     beam = {"size": 1, "length_penalty": 0.0, "gnmt": False, "stop": "full"}
     if named == "beam":
@@ -145,44 +144,7 @@ def search_settings(predictor: Predictor, program: str) -> dict[str, Any]:
     return {**beam, **limits}
 
 
-def pieces_of(tokenizer: Tokenizer | None, side: str) -> dict[str, Any]:
-    """Return a tokenizer as plain values. Raises RegardError for one that no program beside graphs knows."""
-    match tokenizer:
-        case SubwordTokenizer():
-            return _subwords(tokenizer)
-        case CountedTokenizer(kind="words" | "characters"):
-            listed = tokenizer.pieces(range(len(tokenizer)))
-            pattern = {"pattern": PIECE_PATTERN, "unicode_pattern": _unicode()} if tokenizer.kind == "words" else {}
-            kept = {"kind": tokenizer.kind, "pieces": listed, "bytes": [*range(FIRST_BYTE, FIRST_PIECE)]}
-            return {**kept, **pattern}
-    kind = getattr(tokenizer, "kind", None)
-    raise _refused(f"text.tokenizer of its {side} is {kind!r}", "subwords, words or characters")
-
-
 def _empty(port: GraphPort) -> tuple[str, list[int]]:
     """Return the type and the shape of an empty tensor, which the branch that does not run reads."""
     shape = [size if isinstance(size, int) else 0 for size in port.shape]
     return str(port.example.dtype).removeprefix("torch."), shape
-
-
-def _unicode() -> str:
-    """The pattern of words as JavaScript has it, which knows neither the letters of all scripts nor the same spaces."""
-    letters, spaces = r"\p{L}\p{N}_", r"\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
-    words = rf"(?:(?![{CUT_APART}])[{letters}])+"
-    return f" ?(?:[{CUT_APART}]|{words}|[^{letters}{spaces}])|[{spaces}]"
-
-
-def _subwords(tokenizer: SubwordTokenizer) -> dict[str, Any]:
-    import sentencepiece
-
-    processor = sentencepiece.SentencePieceProcessor(model_proto=tokenizer.model)
-    count = range(len(tokenizer))
-    listed, scores = tokenizer.pieces(count), [processor.get_score(number) for number in count]
-    bytes_ = [number for number in count if processor.is_byte(number)]
-    kind = "bpe" if tokenizer.ranked else "unigram"
-    reserved = [*range(EOS + 2, min(bytes_))]
-    return {"kind": kind, "pieces": listed, "bytes": bytes_, "scores": scores, "reserved": reserved}
-
-
-def _refused(problem: str, needed: str) -> RegardError:
-    return not_exportable(problem, needed, "graphs")

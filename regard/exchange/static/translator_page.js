@@ -27,7 +27,7 @@ class PageTranslator {
     const settings = JSON.parse(byId("settings").textContent), tables = JSON.parse(byId("pieces").textContent);
     const made = new PageTranslator();
     made.engine = await WasmEngine.open(embedded("engine"), settings, embedded("weights"));
-    [made.source, made.target] = [settings.source, settings.target].map((name) => new Regard.PieceTable(tables[name]));
+    [made.source, made.target] = [settings.source, settings.target].map((name) => Regard.pieceTable(tables[name]));
     made.settings = settings;
     made.kept = new Map(); // of sentences: typing changes one line
     return made;

@@ -14,9 +14,17 @@
   const BOS = 1, EOS = 2, UNK = 3;
   const SPACE = "\u2581", ESCAPE = "\ue0fe";
   const ESCAPED = [[ESCAPE, ESCAPE + "0"], [SPACE, ESCAPE + "1"], ["\0", ESCAPE + "2"]];
+  const EDGES = /^[\s\x1c-\x1f\x85]+|[\s\x1c-\x1f\x85]+$/g;
   const WORD = /\u2581*[^\u2581]+|\u2581+/gu;
   const UNKNOWN = 10;  // below the least score of a unigram, as sentencepiece has it
   const ARRAYS = { float32: Float32Array, int64: BigInt64Array, bool: Uint8Array };
+
+  const SURROGATE = /[\ud800-\udfff]/gu;
+
+  /** Return the table of the content of a file of pieces. */
+  function pieceTable(kept) {
+    return kept.kind === "sentencepiece" ? new SentencePieceTable(kept) : new PieceTable(kept);
+  }
 
   /** Texts ↔ ids: subwords (bpe, unigram), words or characters; what has no piece is spelt in bytes. */
   class PieceTable {
@@ -26,54 +34,25 @@
       this.bytes = kept.bytes;
       this.apart = kept.unicode_pattern ? new RegExp(kept.unicode_pattern, "gu") : null;
       this.ofByte = new Map(kept.bytes.map((number, byte) => [number, byte]));
-      const reserved = kept.reserved || [], bpe = this.kind === "bpe";
-      const hidden = new Set([...kept.bytes, ...(bpe ? reserved : [])]);
+      const bytes = new Set(kept.bytes), reserved = new Set(kept.reserved || []), scores = new Map();
       this.ids = new Map();
-      this.longest = 1;
       this.listed.forEach((piece, number) => {
-        if (number <= UNK || hidden.has(number)) return;
+        if (number <= UNK || bytes.has(number)) return;
         this.ids.set(piece, number);
-        this.longest = Math.max(this.longest, Array.from(piece).length);
+        if (kept.scores && !reserved.has(number)) scores.set(piece, kept.scores[number]);
       });
-      this.scores = kept.scores || [];
-      this.reserved = new Map(reserved.map((one) => [this.listed[one], one]));
-      const names = [...this.reserved.keys()].sort((a, b) => b.length - a.length);
-      const quoted = names.map((name) => name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
-      this.split = quoted.length && bpe ? new RegExp("(" + quoted.join("|") + ")", "u") : null;
-      this.least = Infinity;
-      this.most = -Infinity;
-      if (this.kind === "unigram") {
-        for (const number of this.ids.values()) {
-          this.least = Math.min(this.least, this.scores[number]);
-          this.most = Math.max(this.most, this.scores[number]);
-        }
-      }
-      this.cut = new Map();  // of words
+      if (kept.scores) this.cutter = new PieceCutter(this.kind, scores, [...reserved].map((one) => this.listed[one]));
       this.utf8 = new TextEncoder();
     }
 
     /** Return the ids of a text, without its end. */
     encode(text) {
-      text = text.replace(/[\ud800-\udfff]/gu, "\ufffd").normalize("NFC");
+      text = text.replace(SURROGATE, "\ufffd").normalize("NFC");
       if (!text) return [];
       if (this.kind === "characters") return Array.from(text).flatMap((piece) => this.spelt(piece));
       if (this.kind === "words") return (" " + text).match(this.apart).flatMap((piece) => this.spelt(piece));
       for (const [character, code] of ESCAPED) text = text.split(character).join(code);
-      const marked = SPACE + text.split(" ").join(SPACE), ids = [];
-      for (const part of this.split ? marked.split(this.split) : [marked]) {
-        if (this.split && this.reserved.has(part)) {
-          ids.push(this.reserved.get(part));
-          continue;
-        }
-        for (const word of part.match(WORD) || []) {
-          if (!this.cut.has(word)) {
-            const parts = this.kind === "bpe" ? this.merged(word) : this.likeliest(word);
-            this.cut.set(word, parts.flatMap((piece) => this.spelt(piece)));
-          }
-          for (const one of this.cut.get(word)) ids.push(one);
-        }
-      }
-      return ids;
+      return this.cutter.cut(SPACE + text.split(" ").join(SPACE)).flatMap((piece) => this.spelt(piece));
     }
 
     /** Return the text of ids. */
@@ -94,6 +73,131 @@
       const known = this.ids.get(piece);
       return known !== undefined ? [known] : Array.from(this.utf8.encode(piece), (byte) => this.bytes[byte]);
     }
+  }
+
+  /** Texts ↔ ids as a SentencePiece model of another program has them: normalised first; unknown is <unk> or bytes. */
+  class SentencePieceTable {
+    constructor(kept) {
+      this.kept = kept;
+      this.listed = kept.pieces;
+      this.ids = new Map();
+      this.listed.forEach((piece, number) => { if (number !== BOS) this.ids.set(piece, number); });
+      for (const number of [0, EOS, UNK]) this.ids.set(this.listed[number], number);
+      this.ofByte = new Map(Object.entries(kept.bytes).map(([number, byte]) => [Number(number), byte]));
+      this.unwritten = new Set(kept.unwritten);
+      this.rules = new Map([...Object.entries(kept.rules), ...kept.defined.map((piece) => [piece, piece])]);
+      this.starts = new Map();  // by first character: the longest rule, in characters
+      for (const rule of this.rules.keys()) {
+        const letters = Array.from(rule);
+        this.starts.set(letters[0], Math.max(this.starts.get(letters[0]) || 0, letters.length));
+      }
+      this.cutter = new PieceCutter(kept.algorithm, new Map(Object.entries(kept.scores)), kept.defined);
+      this.utf8 = new TextEncoder();
+    }
+
+    /** Return the ids of a text, without its end. */
+    encode(text) {
+      text = text.replace(SURROGATE, "\ufffd");
+      const ids = [...this.kept.before], id = (piece) => this.ids.has(piece) ? this.ids.get(piece) : UNK;
+      if (this.kept.codes && text.startsWith(">>") && text.includes("<<")) {
+        const end = text.indexOf("<<") + 2;
+        ids.push(id(text.slice(0, end)));
+        text = text.slice(end);
+      }
+      let unknown = "";
+      for (const piece of [...this.cutter.cut(this.normalised(text)), ""]) {
+        const known = this.cutter.known.has(piece);
+        if (piece && !known && !this.kept.byte_fallback) {
+          unknown += piece;  // unknown pieces side by side are one
+          continue;
+        }
+        if (unknown) ids.push(id(unknown));
+        unknown = "";
+        if (known) ids.push(id(piece));
+        else for (const byte of this.utf8.encode(piece)) ids.push(id(`<0x${byte.toString(16).toUpperCase().padStart(2, "0")}>`));
+      }
+      return ids;
+    }
+
+    /** Return the text of ids. */
+    decode(ids) {
+      const raw = [];
+      for (const one of ids) {
+        if (one <= UNK || one >= this.listed.length || this.unwritten.has(one)) continue;
+        if (this.ofByte.has(one)) raw.push(this.ofByte.get(one));
+        else raw.push(...this.utf8.encode(this.listed[one]));
+      }
+      return this.text(raw).split(SPACE).join(" ").replace(EDGES, "");
+    }
+
+    /** UTF-8 → text, with U+FFFD for each byte that is no text. */
+    text(raw) {
+      const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }), found = [];
+      for (let start = 0; start < raw.length;) {
+        const byte = raw[start], size = byte < 0xc0 ? 1 : byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4;
+        try {
+          found.push(strict.decode(Uint8Array.from(raw.slice(start, start + size))));
+          start += size;
+        } catch {
+          found.push("\ufffd");
+          start += 1;
+        }
+      }
+      return found.join("");
+    }
+
+    /** Apply the rules, the longest first, and mark spaces; several count as one, and those at the ends as none. */
+    normalised(text) {
+      const letters = Array.from(text);
+      let found = "";
+      for (let place = 0; place < letters.length;) {
+        let size = Math.min(this.starts.get(letters[place]) || 0, letters.length - place);
+        while (size && !this.rules.has(letters.slice(place, place + size).join(""))) size -= 1;
+        found += size ? this.rules.get(letters.slice(place, place + size).join("")) : letters[place];
+        place += size || 1;
+      }
+      if (!this.kept.extra_spaces) found = found.replace(/ +/g, " ").replace(/^ | $/g, "");
+      return found && (this.kept.prefix ? SPACE : "") + found.split(" ").join(SPACE);
+    }
+  }
+
+  /** Cuts marked texts into pieces, word by word: by merges (bpe), or the likeliest ones (unigram). */
+  class PieceCutter {
+    constructor(kind, scores, reserved) {
+      this.kind = kind;
+      this.scores = scores;
+      this.reserved = new Set(reserved);
+      this.known = new Set([...scores.keys(), ...reserved]);
+      const names = kind === "bpe" ? [...reserved].sort((a, b) => Array.from(b).length - Array.from(a).length) : [];
+      const quoted = names.map((name) => name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
+      this.split = quoted.length ? new RegExp("(" + quoted.join("|") + ")", "u") : null;
+      this.longest = 1;
+      this.least = Infinity;
+      this.most = -Infinity;
+      for (const piece of this.known) this.longest = Math.max(this.longest, Array.from(piece).length);
+      for (const score of scores.values()) {
+        this.least = Math.min(this.least, score);
+        this.most = Math.max(this.most, score);
+      }
+      this.words = new Map();
+      this.utf8 = new TextEncoder();
+    }
+
+    /** Return the pieces; a character without one stands alone. */
+    cut(text) {
+      const found = [];
+      for (const part of this.split ? text.split(this.split) : [text]) {
+        if (this.split && this.reserved.has(part)) {
+          found.push(part);
+          continue;
+        }
+        for (const word of part.match(WORD) || []) {
+          if (!this.words.has(word)) this.words.set(word, this.kind === "bpe" ? this.merged(word) : this.likeliest(word));
+          for (const piece of this.words.get(word)) found.push(piece);
+        }
+      }
+      return found;
+    }
 
     /** Byte pair encoding: join the neighbours whose piece has the best score, the leftmost of equals. */
     merged(word) {
@@ -101,8 +205,8 @@
       for (;;) {
         let best = -Infinity, place = -1;
         for (let left = 0; left + 1 < parts.length; left++) {
-          const number = this.ids.get(parts[left] + parts[left + 1]);
-          if (number !== undefined && this.scores[number] > best) [best, place] = [this.scores[number], left];
+          const score = this.scores.get(parts[left] + parts[left + 1]);
+          if (score !== undefined && score > best) [best, place] = [score, left];
         }
         if (place < 0) return parts;
         parts.splice(place, 2, parts[place] + parts[place + 1]);
@@ -126,10 +230,9 @@
     }
 
     score(piece, length) {
-      if (this.reserved.has(piece)) return length * this.most - 0.1;
-      const number = this.ids.get(piece);
-      if (number === undefined) return length === 1 ? this.least - UNKNOWN : -Infinity;
-      return this.scores[number];
+      if (this.reserved.has(piece)) return this.utf8.encode(piece).length * this.most - 0.1;
+      if (this.scores.has(piece)) return this.scores.get(piece);
+      return length === 1 ? this.least - UNKNOWN : -Infinity;
     }
   }
 
@@ -244,8 +347,8 @@
     static async load(ort, folder, { search = {}, session = {} } = {}) {
       const read = await reader(folder), json = async (name) => JSON.parse(new TextDecoder().decode(await read(name)));
       const settings = await json("translator.json");
-      const source = new PieceTable(await json(settings.source));
-      const target = settings.target === settings.source ? source : new PieceTable(await json(settings.target));
+      const source = pieceTable(await json(settings.source));
+      const target = settings.target === settings.source ? source : pieceTable(await json(settings.target));
       const open = async (name) => ort.InferenceSession.create(await read(name), session);
       const encoder = await open("encoder_model.onnx"), decoder = await open("decoder_model_merged.onnx");
       const made = new GraphTranslator();
@@ -333,7 +436,7 @@
     };
   }
 
-  const found = { Beams, GraphTranslator, PieceTable };
+  const found = { Beams, GraphTranslator, pieceTable };
   if (typeof module === "undefined") globalThis.Regard = found;
   else module.exports = found;
 })();

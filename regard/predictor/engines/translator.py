@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from regard_runtime.pieces import PieceTable
+from regard_runtime.pieces import piece_table
 
 SETTINGS_NAME = "translator.json"
 _BOS, _EOS = 1, 2
@@ -141,7 +141,7 @@ class GraphTranslator:
         if program not in (None, self.settings["program"]):
             raise ValueError(f"its graphs are of {self.settings['program']!r}, and {program} is needed")
         self.search = {**self.settings["search"], **search}
-        kept = {name: PieceTable(_json(folder / name)) for name in {self.settings["source"], self.settings["target"]}}
+        kept = {name: piece_table(_json(folder / name)) for name in {self.settings["source"], self.settings["target"]}}
         self.source, self.target = (kept[self.settings[name]] for name in ("source", "target"))
         self.graphs = open_graphs(folder, self.settings, threads)
 
