@@ -140,9 +140,7 @@ def export_run_command(
 def engine_folder(run: Path, engine: str, changes: Sequence[str]) -> Path:
     """Return the export that an engine opens: the folder itself, or one of the run, which is made where it is not."""
     from regard.exchange import export_for_engine
-    from regard.predictor.engines import engine_named
 
-    engine_named(engine)
     return export_for_engine(run, engine, changes, say_unless(False))
 
 

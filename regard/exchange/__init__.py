@@ -24,7 +24,7 @@ from regard.exchange.marian.format import MarianFormat
 from regard.exchange.page import PageFormat
 from regard.exchange.runtime import RuntimeFormat
 from regard.predictor import load
-from regard.predictor.engines import EXPORT_FOLDER
+from regard.predictor.engines import EXPORT_FOLDER, ExportEngine, engine_named, export_of
 from regard.registry import Choice, Registry
 from regard.runs import Run, RunFolder
 from regard.training.world import process_count
@@ -99,30 +99,30 @@ def export_for_engine(folder: Path, engine: str, changes: Sequence[str], say: Ca
 
     Each search has its own. It is made where there is none, and again where it is damaged or has other weights than the
     run with `changes`; what is there stays until the new one is checked. One process exports, and others wait for it.
-    Raises RegardError for a run that cannot be exported.
+    Raises RegardError for a run that cannot be exported, ConfigError for an engine that is not there.
     """
+    row = engine_named(engine)
     if (folder / EXPORT_FOLDER).is_dir():
         return folder
     run = Run.open(folder, changes)
     search = json.dumps(as_values(run.experiment.decoding.search), sort_keys=True)
     place = run.path / ENGINE_EXPORTS / f"{engine}-{digest_of_texts([search])[:8]}"
-    if _is_export_of(run, place):
+    if _is_export_of(run, place, row):
         return place
     place.parent.mkdir(exist_ok=True)
     with (place.parent / ".lock").open("ab") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        if not _is_export_of(run, place):  # another process may have made it meanwhile
+        if not _is_export_of(run, place, row):  # another process may have made it meanwhile
             export_folder(format_named(engine), load(folder, changes), place, say=say, replace=True)
     return place
 
 
-def _is_export_of(run: Run, place: Path) -> bool:
+def _is_export_of(run: Run, place: Path, row: ExportEngine) -> bool:
     """Return whether a folder is an undamaged export of the weights of a run."""
     try:
-        made = Run.open(place / EXPORT_FOLDER)
+        return export_of(place, row).weights_digest == run.weights_digest
     except RegardError:
         return False
-    return made.exported is not None and made.weights_digest == run.weights_digest
 
 
 __all__ = [

@@ -12,7 +12,7 @@ from safetensors import SafetensorError
 
 from regard.config import SETTINGS_FILE, write_checked
 from regard.data.manifest import write_manifest
-from regard.data.sealed import making
+from regard.data.sealed import file_digest, making
 from regard.errors import RegardError
 from regard.exchange.card import model_card
 from regard.exchange.certificate import Certificate, certify, sampled_texts
@@ -79,10 +79,11 @@ def _naming_full_disk(folder: Path) -> Iterator[None]:
 
 
 def write_run_without_weights(predictor: Predictor, row: Format, folder: Path) -> None:
-    """Write what an engine needs beside the model: settings and vocabularies, and notes of the format.
+    """Write what an engine needs beside the model: settings, vocabularies, SHA-256 of its files, notes of the format.
 
     Files of training data are not named in it.
     """
+    digests = {file.name: file_digest(file) for file in sorted(folder.iterdir()) if file.is_file()}
     run = predictor.run
     place, experiment = RunFolder(folder / EXPORT_FOLDER), run.experiment
     source, target = run.experiment.data.language_pair()
@@ -91,7 +92,7 @@ def write_run_without_weights(predictor: Predictor, row: Format, folder: Path) -
     kept = dataclasses.replace(experiment, data=data, run=None, init=None, device="auto")
     kept = dataclasses.replace(kept, parts=tuple(Path(one.name) for one in kept.parts))  # no path of this machine
     kept.save(place.path / SETTINGS_FILE)
-    noted = {"format": row.name, "sha256_of_weights": run.weights_digest, **row.notes(predictor)}
+    noted = {"format": row.name, "sha256_of_weights": run.weights_digest, "files": digests, **row.notes(predictor)}
     write_checked(place.path / EXPORTED, noted)
     write_manifest(place.path, [path for path in sorted(place.path.rglob("*")) if path.is_file()])
 

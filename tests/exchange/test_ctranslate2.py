@@ -22,7 +22,8 @@ from regard.exchange.standard_network import StandardNetwork
 from regard.models import ROUTE, AttentionSettings
 from regard.predictor import load
 from regard.predictor.engines import ENGINES, load_export
-from regard.predictor.engines.ctranslate2 import CTranslate2Search, LoadedModel, _Written
+from regard.predictor.engines.ctranslate2 import CTranslate2Engine, CTranslate2Search, LoadedModel, _Written
+from regard.predictor.engines.export_engine import Export
 from regard.records import Sequences
 from regard.registry import Choice
 from regard.reports.behaviour import open_contestants
@@ -222,7 +223,13 @@ def test_damaged_export_is_one_line(export, tmp_path):
 
     damaged = shutil.copytree(export, tmp_path / "damaged")
     (damaged / "model.bin").write_bytes((damaged / "model.bin").read_bytes()[:1000])
-    with pytest.raises(CheckpointError, match="cannot be opened by CTranslate2"):
+    predictor = load_export(export, "ctranslate2")
+    with pytest.raises(CheckpointError, match="cannot be opened by CTranslate2"):  # its digest is right
+        CTranslate2Engine().open(Export(damaged, predictor.run, predictor.task, 1))
+    whole = bytearray((export / "model.bin").read_bytes())
+    whole[-100] ^= 1  # CTranslate2 itself would open it
+    (damaged / "model.bin").write_bytes(whole)
+    with pytest.raises(CheckpointError, match=r"model\.bin: is missing or damaged"):
         load_export(damaged, "ctranslate2")
     (damaged / "regard" / "experiment.yaml").write_text("model: {}\n")
     with pytest.raises(CheckpointError, match="was edited or damaged"):

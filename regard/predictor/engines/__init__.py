@@ -7,6 +7,7 @@ from pathlib import Path
 import torch
 
 from regard.augmentations import augmentations_of
+from regard.data.sealed import file_digest
 from regard.decoding import SEARCHES
 from regard.errors import CheckpointError, ConfigError
 from regard.experiment import DecodingSettings
@@ -36,8 +37,9 @@ def engine_named(name: str) -> ExportEngine:
 
 
 def export_of(folder: Path, row: ExportEngine, changes: Sequence[str] = ()) -> Run:
-    """Return the run without weights in an export. Raises CheckpointError for a folder that is not of the engine.
+    """Return the run without weights in an export.
 
+    Raises CheckpointError for a folder that is not of the engine, and for a file that is missing or damaged.
     `changes` may name the file of the run's own parts.
     """
     inside = folder / EXPORT_FOLDER
@@ -48,6 +50,9 @@ def export_of(folder: Path, row: ExportEngine, changes: Sequence[str] = ()) -> R
     if run.exported is None or run.exported["format"] != row.name:
         other = "unknown" if run.exported is None else run.exported["format"]
         raise CheckpointError(folder, f"is an export to {other}, and {row.name} cannot run it", f"--engine {other}")
+    for name, digest in run.exported.get("files", {}).items():
+        if not (folder / name).is_file() or file_digest(folder / name) != digest:
+            raise CheckpointError(folder / name, "is missing or damaged", "export the run again")
     return run
 
 
@@ -86,4 +91,4 @@ def _check(settings: DecodingSettings, device: str, abilities: Abilities) -> Non
         abilities.check("gpu", "device")
 
 
-__all__ = ["ENGINES", "EXPORT_FOLDER", "engine_named", "export_of", "load_export"]
+__all__ = ["ENGINES", "EXPORT_FOLDER", "ExportEngine", "engine_named", "export_of", "load_export"]
