@@ -24,6 +24,13 @@ class Head(nn.Module, ABC):
         `encoded` has one row per row of `decoded`; it may be None for a head that does not read the source.
         """
 
+    def scores(self, decoded: Decoded, encoded: Encoded | None, mask: Tensor) -> Tensor:
+        """mask (rows, n) → scores (item, vocab) at its places, whose softmax has the probabilities.
+
+        They are log-probabilities where a head does not have simpler ones.
+        """
+        return self.log_probs(decoded, encoded)[mask]
+
     def best(
         self,
         decoded: Decoded,

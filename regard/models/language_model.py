@@ -79,8 +79,8 @@ class LanguageModel(DecoderOnly, Generator):
 
     def distributions(self, batch: Batch) -> Distributions:
         keep = counted_pieces(batch)
-        log_probs: Tensor = self.head.log_probs(self.decode(batch)[0], None)
-        return Distributions(log_probs[keep], batch.sequences(TEXT).items[keep])
+        scores: Tensor = self.head.scores(self.decode(batch)[0], None, keep)
+        return Distributions(scores, batch.sequences(TEXT).items[keep])
 
     def longest(self, batch: Batch) -> int | None:
         """Return the most ids after the prompts: one place is reserved for BOS."""

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from regard.errors import ConfigError
 from regard.layers.embedders.embedder import Embedder
@@ -18,13 +19,17 @@ ROUTE = "translate"  # the only route of a model with one route
 class Distributions(NamedTuple):
     """A model's distributions over choices for each counted item, row by row."""
 
-    log_probs: Tensor  # (item, choice)
+    scores: Tensor  # (item, choice), whose softmax has the probabilities
     reference: Tensor  # (item,): the reference choice
+
+    @property
+    def log_probs(self) -> Tensor:
+        """Log-probabilities (item, choice)."""
+        return self.scores.log_softmax(dim=-1)
 
     def nll(self, smoothing: float = 0.0) -> Tensor:
         """Return losses (item,) in nats, label-smoothed."""
-        gold = self.log_probs.gather(-1, self.reference.unsqueeze(-1)).squeeze(-1)
-        return -(1 - smoothing) * gold - smoothing * self.log_probs.mean(dim=-1)
+        return functional.cross_entropy(self.scores, self.reference, label_smoothing=smoothing, reduction="none")
 
 
 class WrittenColumn(NamedTuple):

@@ -82,8 +82,8 @@ class SecondPass(Generator):
     def distributions(self, batch: Batch) -> Distributions:
         decoded, encoded = self.decode(batch)
         target = batch.sequences(TARGET)
-        log_probs: Tensor = self._head(batch.route).log_probs(decoded, encoded)
-        return Distributions(log_probs[target.mask], target.items[target.mask])
+        scores: Tensor = self._head(batch.route).scores(decoded, encoded, target.mask)
+        return Distributions(scores, target.items[target.mask])
 
     def counted(self, batch: Batch) -> Tensor:
         return batch.sequences(TARGET).mask

@@ -159,8 +159,8 @@ class Translator(Generator):
     def distributions(self, batch: Batch) -> Distributions:
         decoded, encoded = self.decode(batch)
         target = batch.sequences("target")
-        log_probs: Tensor = self.heads[self.routes[batch.route].head].log_probs(decoded, encoded)
-        return Distributions(log_probs[target.mask], target.items[target.mask])
+        scores: Tensor = self.heads[self.routes[batch.route].head].scores(decoded, encoded, target.mask)
+        return Distributions(scores, target.items[target.mask])
 
     @property
     def max_source(self) -> int | None:

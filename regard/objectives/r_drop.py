@@ -6,6 +6,7 @@ from regard.config import Doc
 from regard.config.bounds import NotNegative
 from regard.config.common_settings import LabelSmoothing
 from regard.objectives.objective import Context, Objective, copied
+from regard.ops.cross_entropy import paired_cross_entropy
 from regard.records import Batch, Loss
 
 
@@ -31,8 +32,7 @@ class RDropObjective(Objective):
 
     def loss(self, batch: Batch, turn: str) -> Loss:
         both = self.context.model.distributions(copied(batch, 2))
-        losses = both.nll(self.label_smoothing).sum() / 2
-        one, other = both.log_probs.chunk(2)
-        divergence = ((one.exp() - other.exp()) * (one - other)).sum() / 2  # of both directions
-        parts = {"loss": losses.detach(), "divergence": divergence.detach()}
-        return Loss(losses + self.weight * divergence, batch.count, parts)
+        targets = both.reference.chunk(2)[0]
+        agreed = paired_cross_entropy(both.scores, targets, self.label_smoothing, self.weight)
+        total, losses, divergence = (one.sum() for one in agreed)
+        return Loss(total, batch.count, {"loss": losses, "divergence": divergence})

@@ -43,11 +43,12 @@ class WordDistillationObjective(Objective):
         student = self.context.model.distributions(batch)
         (teacher,) = self.teachers
         with torch.no_grad():
-            taught = self._softened(teacher.to(batch.lines.device).distributions(batch).log_probs)
+            taught = self._softened(teacher.to(batch.lines.device).distributions(batch).scores)
         own = student.nll(self.label_smoothing).sum()
-        cross = -(self.temperature**2) * (taught.exp() * self._softened(student.log_probs)).sum()
+        cross = -(self.temperature**2) * (taught.exp() * self._softened(student.scores)).sum()
         total = (1 - self.weight) * own + self.weight * cross
         return Loss(total, batch.count, {"loss": own.detach(), "teacher": cross.detach()})
 
-    def _softened(self, log_probs: Tensor) -> Tensor:
-        return log_probs if self.temperature == 1.0 else (log_probs / self.temperature).log_softmax(dim=-1)
+    def _softened(self, scores: Tensor) -> Tensor:
+        """Scores → log-probabilities at the temperature."""
+        return (scores / self.temperature).log_softmax(dim=-1)

@@ -144,8 +144,9 @@ def written_sentences(predictor: Predictor, predictions: Sequence[Prediction], p
     for number, row in enumerate(predictor.encoder.encode_answered(predictions)):
         batch = task.batch([row]).to(model.device)
         with torch.inference_mode():
-            log_probs, right = model.distributions(batch)
-            given = log_probs.gather(-1, right.unsqueeze(-1)).squeeze(-1)
+            choices = model.distributions(batch)
+            log_probs = choices.log_probs
+            given = log_probs.gather(-1, choices.reference.unsqueeze(-1)).squeeze(-1)
             entropies = -(log_probs.exp() * log_probs.clamp(min=-1e9)).sum(dim=-1)
         [explanation] = task.explain(model, batch)
         found.append(

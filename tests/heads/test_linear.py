@@ -8,8 +8,8 @@ from torch.testing import assert_close
 
 from regard.errors import ConfigError
 from regard.heads import HEADS
-from regard.heads import linear as linear_head
 from regard.heads.linear import LinearHead
+from regard.ops import cross_entropy
 from regard.ops.plain import plain
 from regard.records import PAD, Decoded
 from regard.registry import Choice
@@ -35,7 +35,7 @@ def case(rows: int = 3, length: int = 5) -> tuple[Decoded, torch.Tensor]:
 @pytest.mark.parametrize("chunk", [4, 512])
 @pytest.mark.parametrize("equal", [True, False], ids=["equal-rows", "weighted-rows"])
 def test_fused_loss_equals_torch(head, smoothing, chunk, equal, monkeypatch):
-    monkeypatch.setattr(linear_head, "LOSS_ROWS", chunk)
+    monkeypatch.setattr(cross_entropy, "LOSS_ROWS", chunk)
     decoded, targets = case()
     rows = torch.ones(targets.shape, dtype=torch.float64) if equal else torch.rand(targets.shape, dtype=torch.float64)
     oracle = torch.nn.Linear(DIM, VOCAB, bias=head.bias is not None)
@@ -54,12 +54,12 @@ def test_fused_loss_equals_torch(head, smoothing, chunk, equal, monkeypatch):
 @pytest.mark.parametrize("vocab", [3, 64, 1003])
 def test_loss_in_float32_equals_torch_in_float64(build, vocab, monkeypatch):
     if build != "here":
-        made = None if build == "nowhere" else build_for(build, monkeypatch)(linear_head.CROSS_ENTROPY_SOURCE)
-        monkeypatch.setattr(linear_head, "library", lambda source: made)
+        made = None if build == "nowhere" else build_for(build, monkeypatch)(cross_entropy.CROSS_ENTROPY_SOURCE)
+        monkeypatch.setattr(cross_entropy, "library", lambda source: made)
     states = torch.randn(20, 32, requires_grad=True)
     weight = torch.randn(vocab, 32, requires_grad=True)
     targets = torch.randint(0, vocab, (20,))
-    losses = linear_head.LinearCrossEntropy.apply(states, weight, None, targets, 0.1)
+    losses = cross_entropy.LinearCrossEntropy.apply(states, weight, None, targets, 0.1)
     exact = functional.cross_entropy(
         states.double() @ weight.double().t(), targets, label_smoothing=0.1, reduction="none"
     )
@@ -72,7 +72,7 @@ def test_loss_in_float32_equals_torch_in_float64(build, vocab, monkeypatch):
 def test_target_that_is_no_word_is_refused(target):
     states, weight = torch.randn(2, 16), torch.randn(7, 16)
     with pytest.raises((IndexError, RuntimeError)):
-        linear_head.LinearCrossEntropy.apply(states, weight, None, torch.tensor([0, target]), 0.0)
+        cross_entropy.LinearCrossEntropy.apply(states, weight, None, torch.tensor([0, target]), 0.0)
 
 
 def test_plain_path_is_the_same_and_twice_differentiable(head):
@@ -87,13 +87,13 @@ def test_plain_path_is_the_same_and_twice_differentiable(head):
 
 @pytest.mark.parametrize("chunk", [2, 512])
 def test_gradients_are_those_of_finite_differences(head, chunk, monkeypatch):
-    monkeypatch.setattr(linear_head, "LOSS_ROWS", chunk)
+    monkeypatch.setattr(cross_entropy, "LOSS_ROWS", chunk)
     states, targets = torch.randn(3, DIM, dtype=torch.float64, requires_grad=True), torch.tensor([1, 4, 1])
     bias = torch.zeros(VOCAB, dtype=torch.float64) if head.bias is None else head.bias
 
     def losses(states: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
         given = None if head.bias is None else bias
-        return linear_head.LinearCrossEntropy.apply(states, weight, given, targets, 0.1)
+        return cross_entropy.LinearCrossEntropy.apply(states, weight, given, targets, 0.1)
 
     assert torch.autograd.gradcheck(losses, (states, head.weight, bias))
 

@@ -27,6 +27,7 @@ from regard.layers.recurrent.kernels import choose as recurrences
 from regard.layers.recurrent.kernels import sru
 from regard.ops import linear as products
 from regard.ops import machine
+from regard.ops.cross_entropy import paired_cross_entropy
 from regard.ops.dropout import Dropout, dropout
 from regard.ops.fused_dropout import add_dropped, relu_dropped
 from regard.ops.linear import half_products, linear
@@ -38,6 +39,7 @@ from regard.runs import train_run
 FAST_OPS = ("mkldnn::", "regard::")
 FAST = {
     "LinearCrossEntropy",
+    "PairedCrossEntropy",
     "_AddDropped",
     "_ByteDropout",
     "_Fused",
@@ -181,8 +183,13 @@ def predicted() -> Tensor:
     return head.nll(Decoded(torch.randn(2, 3, 4)), None, torch.full((2, 3), 5))
 
 
+def paired() -> Tensor:
+    return paired_cross_entropy(torch.randn(4, 9, requires_grad=True), torch.tensor([5, 1]), 0.1, 1.0)[0]
+
+
 DOORS: dict[str, Callable[[], Tensor]] = {
     "LinearCrossEntropy": predicted,
+    "PairedCrossEntropy": paired,
     "_AddDropped": lambda: add_dropped(torch.ones(4), torch.ones(4, requires_grad=True), Dropout(0.5)),
     "_HalfProduct": halved,
     "_ReluDropped": lambda: relu_dropped(torch.ones(4, requires_grad=True) + 0, Dropout(0.5)),
