@@ -4,8 +4,8 @@
 
 The source half is the first half of the lines, the target half the second one of the other file; that no pair stands in
 both is asserted. Word by word, after swaps of neighbours by a language model of the target half, in the order of the
-reference (an upper bound), the network of `regard train --text --text`, and the same without noise have BLEU of both
-directions; the network also its round trip. Without files the texts are those of a toy grammar, English and German.
+reference (an upper bound), the network of `regard train --text --text`, the phrases on its translations, and the same
+without noise have BLEU of both directions; a network also its round trip. Without files the texts are those of a toy grammar, English and German.
 KEY=VALUE are settings of the networks.
 """
 
@@ -103,6 +103,13 @@ def network_figures(run: Path, test: Sequence[Sequence[str]]) -> dict[str, float
     return found
 
 
+def phrase_figures(folder: Path, test: Sequence[Sequence[str]]) -> dict[str, float]:
+    """BLEU of the phrases that are counted on a network's translations."""
+    ways = {f"{CODES[place]}-{CODES[1 - place]}": place for place in (0, 1)}
+    answers = {way: load(folder / way).predict(test[place]) for way, place in ways.items()}
+    return {way: bleu([one.text for one in answers[way]], test[1 - place]) for way, place in ways.items()}
+
+
 def measure(given: argparse.Namespace) -> Mapping[str, Any]:
     """All figures, each as soon as it is there."""
     folder, parts, figures = given.folder, halves(given), dict[str, Any]()
@@ -112,12 +119,13 @@ def measure(given: argparse.Namespace) -> Mapping[str, Any]:
         file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     for name, changes in {"network": [], "without noise": QUIET_NOISE}.items():
         run = folder / name.replace(" ", "-")
-        if not RunFolder(run).finished:
-            request = UnpairedRequest((texts[0], texts[1]), run, [*given.changes, *changes], given.seed_pairs)
+        request = UnpairedRequest((texts[0], texts[1]), run, [*given.changes, *changes], given.seed_pairs)
+        if not RunFolder(request.phrases / f"{CODES[1]}-{CODES[0]}").finished:
             train_without_pairs(request, print)
         if not figures:
             figures |= word_figures(folder / "network-start", given.seed_pairs, parts["train"], parts["test"])
         figures[name] = network_figures(run, parts["test"])
+        figures[f"{name}, then phrases"] = phrase_figures(request.phrases, parts["test"])
         print(json.dumps(figures, indent=1), flush=True)
     return figures
 

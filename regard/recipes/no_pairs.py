@@ -1,12 +1,14 @@
 """`regard train --text a --text b`: train a translator on monolingual text of two languages.
 
 Word vectors of each text are mapped into one space; the resulting dictionary translates word by word; a network
-learns from these translations first, and then from its own, in both directions (F23, F24). Every step is a folder or a
-file beside the run, from which the same command resumes.
+learns from these translations first, and then from its own, in both directions (F23, F24); phrases of both directions
+are counted on its translations (F26). Every step is a folder or a file beside the run, from which the same command
+resumes.
 """
 
 import json
 import math
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +19,8 @@ from regard.data.readers.lines import digest, read_lines
 from regard.errors import ConfigError, DataError, PartError
 from regard.experiment import SETTINGS_FILE, read_experiment
 from regard.experiment.data import pair_of
+from regard.predictor import load
+from regard.recipes.one_language import write_sentences
 from regard.recipes.spent_time import SpentTime
 from regard.registry import Choice
 from regard.reports.dictionary import (
@@ -37,6 +41,7 @@ from regard.text.vector_table import VectorTable
 METHODS = ("identical", "similarity")  # of the dictionary; the one with the higher mean CSLS is used
 MIN_LINES = 500  # of a text
 _VECTOR_SHARE = 0.2  # of the minutes, for the word vectors of each language
+_PHRASE_SHARE = 0.1  # of the minutes, for phrases behind the network
 _WORDS = 20_000  # of a dictionary
 _VECTORS = (  # settings of word vectors: of little text many epochs of small batches
     "text.tokenizer={name: words, size: 50000, min_count: 3}",
@@ -65,6 +70,11 @@ class UnpairedRequest:
         run = self.run if self.run.name else self.run.absolute()
         return run.with_name(f"{run.name}-start")
 
+    @property
+    def phrases(self) -> Path:
+        """Folder of the runs of phrases that are counted on the network's translations."""
+        return self.parts.with_name(f"{self.parts.name.removesuffix('-start')}-phrases")
+
     def known_words(self) -> list[WordPair]:
         """Return the known words; none where no file is named."""
         return [] if self.seed_pairs is None else read_word_pairs(self.seed_pairs)
@@ -80,10 +90,10 @@ class TextSide(NamedTuple):
 
 
 def train_without_pairs(request: UnpairedRequest, say: Say, *, quiet: bool = False) -> bool:
-    """Train a translator of both directions; False when it was interrupted.
+    """Train a translator of both directions, then phrases on its translations; False when it was interrupted.
 
-    The same call resumes until the network has begun; then a call with `minutes` does, or `train_run` with `resume`.
-    Raises RegardError for texts that are missing, too short, or of one language, and errors of training.
+    The same call resumes, except while the network is trained: then a call with `minutes` does, or `train_run` with
+    `resume`. Raises RegardError for texts that are missing, too short, or of one language, and errors of training.
     """
     check_texts(request.texts)
     with RunFolder(request.parts).begun():
@@ -92,11 +102,24 @@ def train_without_pairs(request: UnpairedRequest, say: Say, *, quiet: bool = Fal
 
 def _train_without_pairs(request: UnpairedRequest, say: Say, *, quiet: bool) -> bool:
     """Train, with the folder of steps locked."""
-    config, spent = request.parts / "network.yaml", _Spent(request)
+    config, spent, sides = request.parts / "network.yaml", _Spent(request), sides_of(request)
+    trained = config.is_file() and RunFolder(request.run).finished and request.minutes is None
+    if trained and not all(folder.finished for folder in _phrase_folders(request, sides).values()):
+        note_texts(request)
+    elif not _train_network(request, config, spent, sides, say, quiet=quiet):
+        return False
+    with spent.counting():
+        return _count_phrases(request, sides, say, quiet=quiet)
+
+
+def _train_network(
+    request: UnpairedRequest, config: Path, spent: "_Spent", sides: Sequence["TextSide"], say: Say, *, quiet: bool
+) -> bool:
+    """Train the network, or resume it; False when it was interrupted."""
     resume = request.minutes is not None and config.is_file() and (request.run / SETTINGS_FILE).is_file()
     if not resume:
         RunFolder(request.run).check_free()
-    sides, known = sides_of(request), request.known_words()
+    known = request.known_words()
     note_texts(request)
     if resume:
         run = Run.open(request.run, [*request.changes, *spent.limit()])
@@ -121,13 +144,13 @@ class _Spent(SpentTime):
         self._minutes = request.minutes
 
     def limit(self, share: float | None = None) -> list[str]:
-        """Return the time limit of a training: the remaining minutes, or a fraction of all minutes.
+        """Return the time limit of a training: the remaining minutes without those of phrases, or a fraction of all.
 
         Raises ConfigError where no time is left.
         """
         if self._minutes is None:
             return []
-        left = self._minutes - self.seconds / 60 if share is None else share * self._minutes
+        left = (1 - _PHRASE_SHARE) * self._minutes - self.seconds / 60 if share is None else share * self._minutes
         if left <= 0:
             problem = f"{self._minutes:g} are over: word vectors and their dictionary took {self.seconds / 60:.1f}"
             raise ConfigError("--minutes", problem, f"--minutes {math.ceil(2 * self.seconds / 60)} or more continues")
@@ -205,6 +228,42 @@ def _translate_word_by_word(sides: Sequence[TextSide], known: Sequence[WordPair]
     there, back = word_maps(best_dictionary(one, other, known, say=say), known)
     for side, words in zip(sides, (there, back), strict=True):
         write_atomically(side.given, "".join(f"{in_words(line, words)}\n" for line in read_lines(side.text)))
+
+
+def _phrase_folders(request: UnpairedRequest, sides: Sequence[TextSide]) -> dict[TextSide, RunFolder]:
+    """Return the runs of phrases, by the side that they write."""
+    one, other = sides
+    return {two[1]: RunFolder(request.phrases / f"{two[0].code}-{two[1].code}") for two in ((one, other), (other, one))}
+
+
+def _count_phrases(request: UnpairedRequest, sides: Sequence[TextSide], say: Say, *, quiet: bool) -> bool:
+    """Count phrases of both directions on the network's translations of each text; False when it was interrupted.
+
+    Those of other weights of the network are replaced.
+    """
+    weights = Run.open(request.run).weights_digest[:8]
+    for written, folder in _phrase_folders(request, sides).items():
+        file = request.parts / f"network-{weights}.{written.code}"
+        if not file.is_file():
+            say(f"the network translates {written.text}, for phrases")
+            shutil.rmtree(folder.path, ignore_errors=True)
+            route = [f"decoding.route={written.code}-{sides[0].code}"] if written is sides[1] else []
+            answers = load(request.run, route).predict(read_lines(written.text))
+            write_sentences(file, [one.text for one in answers])
+        if not folder.finished:
+            changes = phrase_settings(file, written.text, folder.path)
+            if train_run(read_experiment(None, changes), resume=folder.exists, quiet=quiet, hints=False) is None:
+                return False
+        say(f"phrases counted on the network's translations: {folder.path}")
+    say("without pairs none of the runs can be compared: try both, the network and phrases")
+    return True
+
+
+def phrase_settings(source: Path, target: Path, run: Path) -> list[str]:
+    """Return settings of phrases that are counted on synthetic sources: no pair of them can choose weights."""
+    named = {"data.train.source": source, "data.train.target": target, "run": run}
+    files = [f"{name}={json.dumps(str(path))}" for name, path in named.items()]
+    return ["task.name=phrases", "data.dev_fraction=0", "data.test_fraction=0", *files]
 
 
 def best_dictionary(source: VectorTable, target: VectorTable, pairs: Sequence[WordPair], *, say: Say) -> Dictionary:

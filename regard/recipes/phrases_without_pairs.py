@@ -4,7 +4,6 @@ A phrase table of words, from a dictionary, translates the text of one language;
 follow in rounds, each a file beside the run (https://arxiv.org/abs/1804.07755, section 3.2).
 """
 
-import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -23,6 +22,7 @@ from regard.recipes.no_pairs import (
     best_dictionary,
     check_texts,
     note_texts,
+    phrase_settings,
     sides_of,
     vectors_learnt,
 )
@@ -40,7 +40,6 @@ COSINE_FACTOR = 30.0  # of cosines: 1 / temperature
 _OPTIONS = 20  # translations of a word
 _ORDER, _LONGEST, _ITERATIONS = 4, 5, 4
 _PHRASE_LIMITS = SearchLimits(size=30, pops=120, options=_OPTIONS, jump=4)
-_KEPT = "data.dev_fraction=0", "data.test_fraction=0"  # no pair of a synthetic source can choose weights
 
 
 class WordLogProbs(NamedTuple):
@@ -81,10 +80,8 @@ def _train_phrases(request: UnpairedRequest, say: Say, *, quiet: bool) -> bool:
         say(f"round {number}: the text of '{sides[one].code}' is translated, {len(decoder.table):,} phrase pairs")
         found = ("".join(decoder.translate(line)[0].words).strip() for line in texts[one])
         write_atomically(file, "".join(f"{line}\n" for line in found))
-    files = {"source": _file(request, sides, PHRASE_ROUNDS), "target": sides[1].text}
-    named = [f"data.train.{name}={json.dumps(str(file))}" for name, file in files.items()]
-    words = ["task.name=phrases", *named, *_KEPT, f"run={json.dumps(str(request.run))}"]
-    return train_run(read_experiment(None, [*words, *request.changes], say=say), quiet=quiet) is not None
+    settings = phrase_settings(_file(request, sides, PHRASE_ROUNDS), sides[1].text, request.run)
+    return train_run(read_experiment(None, [*settings, *request.changes], say=say), quiet=quiet) is not None
 
 
 def word_log_probs(source: torch.Tensor, target: torch.Tensor) -> WordLogProbs:

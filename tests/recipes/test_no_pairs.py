@@ -1,9 +1,12 @@
 """Two texts and no pairs: words by a dictionary, what is refused, and that each step is found again."""
 
+from pathlib import Path
+
 import pytest
 import torch
 from small_runs import SMALL, regard, unsaid
 
+from regard.predictor import load
 from regard.recipes import no_pairs as module
 from regard.recipes.no_pairs import network_settings
 from regard.reports.dictionary import Dictionary, word_maps
@@ -92,6 +95,17 @@ def test_two_texts_become_a_translator_of_both_directions(texts, monkeypatch):
     run = Run.open(texts / "run")
     assert run.experiment.task.name == "unpaired_translation"
     assert {view.data.language_pair() for view in run.experiment.views().values()} == {("en", "de"), ("de", "en")}
+    runs = {name: texts / "run-phrases" / name for name in ("en-de", "de-en")}
+    for name, folder in runs.items():
+        data = Run.open(folder).experiment.data
+        source, target = (Path(data.train.settings["files"][side]) for side in ("source", "target"))
+        assert target == texts / ("b.de" if name == "en-de" else "a.en")
+        route = ["decoding.route=de-en"] if name == "en-de" else []
+        lines = target.read_text().splitlines()
+        assert source.read_text().splitlines() == [one.text for one in load(texts / "run", route).predict(lines)]
+    (runs["de-en"] / "final.json").unlink()  # as where the command was cut off there
+    resumed = regard("train", *both[:-1], texts / "run", *small)
+    assert resumed.code == 0 and RunFolder(runs["de-en"]).finished
     again = regard("train", *both[:-1], texts / "run", *small)
     assert not unsaid(again, "exists and is not empty")
     (texts / "run").rename(texts / "other")
@@ -126,10 +140,11 @@ def test_minutes_of_best_count_word_vectors_and_a_killed_network_goes_on(texts, 
     assert regard("best", *both, *small).code == 75
     spent = float((texts / "run-start" / "seconds.json").read_text())
     assert spent > 0 and asked[0].training.max_minutes == 1.0
-    assert asked[-1].training.max_minutes == pytest.approx(5 - spent / 60, abs=2e-3)
+    assert asked[-1].training.max_minutes == pytest.approx(0.9 * 5 - spent / 60, abs=2e-3)
     monkeypatch.setattr(module, "train_run", train)
     done = regard("best", *both, *small)
     assert done.code == 0, done.said
     assert Run.open(texts / "run").experiment.training.max_minutes == asked[-1].training.max_minutes
+    assert RunFolder(texts / "run-phrases" / "en-de").finished
     (texts / "run-start" / "seconds.json").write_text("400")
     assert not unsaid(regard("best", *both, *small), "--minutes: 5 are over", "--minutes 14 or more")
