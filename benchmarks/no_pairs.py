@@ -3,10 +3,10 @@
     python benchmarks/no_pairs.py --source train.en --target train.de --test-source test.en --test-target test.de
 
 The source half is the first half of the lines, the target half the second one of the other file; that no pair stands in
-both is asserted. Word by word, after swaps of neighbours by a language model of the target half, in the order of the
-reference (an upper bound), the network of `regard train --text --text`, the phrases on its translations, and the same
-without noise have BLEU of both directions; a network also its round trip. Without files the texts are those of a toy grammar, English and German.
-KEY=VALUE are settings of the networks.
+both is asserted. BLEU of both directions: word by word, after swaps of neighbours by a language model of the target
+half, in the order of the reference (an upper bound), the network of `regard train --text --text`, the phrases on its
+translations, and both without noise; a network also has its round trip. Without files the texts are those of a toy
+grammar, English and German. KEY=VALUE are settings of the networks.
 """
 
 import argparse

@@ -64,7 +64,7 @@ NOT_RUN = {  # commands that are read and not run, by what they say: the reason
     r"--text-(source|target)": "rounds of back-translation: tests/recipes",
     r"--taught|corrections\.jsonl": "needs words that a trained model writes: tests/explain",
     r"regard words": "words that two updates have not learnt: tests/reports",
-    r"--text \S+ --text|-start/|route=de-en|news-back": "minutes: tests/recipes trains without pairs",
+    r"--text \S+ --text|-start/|route=de-en|en-de-phrases/": "minutes: tests/recipes trains without pairs",
     r"tune runs/phrases .*runs/en-de": "as in docs/how-to/few-pairs.md",
     r"parts=|REGARD_PARTS|^regard (list score|help manhattan)": "tables of this process: tests/experiment",
     r"--on (slurm|ray)": "needs a cluster: tests/recipes",
