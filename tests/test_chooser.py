@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from doc_blocks import check_command, regard_commands
 
-from regard.runs.training import BEST_MINUTES
+from regard.recipes.best.program import BEST_MINUTES
 
 ROOT = Path(__file__).parents[1]
 ASK = "const {command, WORDS} = require('./website/chooser.js');"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from regard.cli.emit import resumable, say_unless
+from regard.cli.emit import resumable, say, say_unless
 from regard.cli.group import INTERRUPTED, warn
 from regard.cli.options import Quiet
 from regard.errors import ConfigError, Fault
@@ -181,11 +181,10 @@ def _imported(start: Path | None, run: Path | None, *, quiet: bool) -> Path | No
 
 def _train(request: "TrainingRequest", plan: bool, quiet: bool) -> None:
     """Train as a request says, or print what it would take."""
-    from regard.recipes.best import phrase_minutes
+    from regard.recipes.best import advised_command, phrases_advice
     from regard.reports.forecast.hopeless_plan import hopeless_plan
     from regard.runs import train_run
     from regard.runs.rehearsal import Rehearsal
-    from regard.runs.training import advised_command
 
     if request.resume and _goes_on_in_rounds(request, quiet):
         return
@@ -197,8 +196,10 @@ def _train(request: "TrainingRequest", plan: bool, quiet: bool) -> None:
             print("\n".join(Rehearsal(experiment).plan(updates).lines(experiment)))
             return
         if not request.resume and (few := hopeless_plan(experiment, updates)):
-            command = advised_command(experiment, phrase_minutes(experiment))
+            command = advised_command(experiment)
             warn(f"{few}: give more minutes, or count phrases, too, which have time here with {command}")
+        elif not (request.resume or quiet) and (advice := phrases_advice(experiment)):
+            say(advice)
         if not train_run(experiment, resume=request.resume, opened=opened, quiet=quiet):
             raise typer.Exit(INTERRUPTED)
 

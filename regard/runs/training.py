@@ -48,11 +48,6 @@ from regard.training.progress import Progress
 from regard.training.trainer import Trainer, TrainingReport
 from regard.training.world import World, joined_world
 
-PHRASES_LEAD = (
-    1_000,
-    10_000,
-)  # numbers of pairs between which phrases were better: F12 of translation-techniques.md
-BEST_MINUTES = 10  # enough for regard best with any number of pairs
 _CHECKED = 20_000  # first pairs that are checked before each training
 _FEW = 0.0005  # fraction of pairs with an error that is reported
 
@@ -138,7 +133,7 @@ def train_run(
 ) -> TrainingReport | None:
     """Train until a limit is reached, and return the outcome; None after an interruption, which saves.
 
-    `hints`: report errors of the data, alternatives, and next steps.
+    `hints`: report errors of the data, and next steps.
 
     A new run that cannot be prepared leaves no folder. Resuming a run that has saved nothing starts it; `opened` is the
     resumed run, where it is open already. Under torchrun every process calls it, and all train one model.
@@ -161,8 +156,6 @@ def train_run(
             world.by_first(lambda: folder.keep(ready.experiment, ready.before))
             for line in data_findings(ready.experiment) if hints and not resume else ():
                 progress.say(line)
-            if hints and (advice := phrases_advice(ready.experiment)):
-                progress.say(advice)
             try:
                 report = trainer.train()
                 world.by_first(lambda: note_file(progress.path, settled=True))
@@ -297,30 +290,3 @@ def _seen_dev_pairs(experiment: Experiment) -> int:
         return 0
     dev = {tuple(one.texts.values()) for one in reader}
     return len({pair for one in learnt_examples(experiment) if (pair := tuple(one.texts.values())) in dev})
-
-
-def phrases_advice(experiment: Experiment) -> str:
-    """Return a line on the gain of phrases and a network together, with the command; "" where none is known."""
-    if experiment.task.name != "translation" or experiment.init is not None or experiment.data.routes:
-        return ""
-    pairs = sum(1 for _ in islice(learnt_examples(experiment), PHRASES_LEAD[1] + 1))
-    if not PHRASES_LEAD[0] <= pairs <= PHRASES_LEAD[1]:
-        return ""
-    why = "phrases and a network together make a better translator (docs/how-to/few-pairs.md)"
-    return f"of {pairs:,} pairs {why}: {advised_command(experiment)}"
-
-
-def advised_command(experiment: Experiment, min_minutes: int = BEST_MINUTES) -> str:
-    """Return the command that trains the best translator on the same texts, in `min_minutes` at least."""
-    words = ["regard best"]
-    for part, option in (("train", ""), ("dev", "dev-")):
-        choice = experiment.reader(part)
-        files = {} if choice is None else choice.settings.get("files")
-        if files:
-            words += [f"--{option}{column} {quote(str(file))}" for column, file in files.items()]
-        elif choice is not None and part == "train" and "file" in choice.settings:
-            words.append(quote(str(choice.settings["file"])))
-    minutes = experiment.training.max_minutes
-    return " ".join(
-        [*words, f"--minutes {60 if minutes is None else max(BEST_MINUTES, min_minutes, round(minutes)):g}"]
-    )

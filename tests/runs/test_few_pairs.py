@@ -7,19 +7,34 @@ from small_runs import SMALL, regard, write_texts
 
 from regard.experiment import read_experiment, time_plan
 from regard.experiment.time_plan import TRAINING, TrainingPace
-from regard.recipes.best import BEST_STEPS, phrases, program
+from regard.recipes.best import BEST_STEPS, phrases, phrases_advice, program
+from regard.recipes.best.advice import PHRASES_LEAD
 from regard.recipes.best.phrases import PhraseTimes
 from regard.recipes.best.step import NoGainError
 from regard.reports.forecast import hopeless_plan
-from regard.runs.training import PHRASES_LEAD, phrases_advice
 
 FREE = [change for change in SMALL if "max_updates" not in change]
+
+
+@pytest.fixture(autouse=True)
+def quick_phrases(monkeypatch):
+    """Phrases take two seconds, without a measurement."""
+    monkeypatch.setattr(program, "times_of", lambda *_: PhraseTimes(fit=1.0, dev=1.0))
 
 
 def experiment(folder, pairs, *changes):
     file = folder / "few pairs.tsv"
     file.write_text("a\tb\n" * pairs, encoding="utf-8")
     return read_experiment(file, changes)
+
+
+def write_few(folder):
+    """As many pairs as get advice; return the options that name their files."""
+    options = write_texts(folder)
+    for name in ("a.en", "a.de"):
+        text = (folder / name).read_text(encoding="utf-8")
+        (folder / name).write_text(text * (PHRASES_LEAD[0] // 12 + 1), encoding="utf-8")
+    return options
 
 
 @pytest.mark.parametrize(
@@ -73,15 +88,16 @@ def test_too_few_updates_for_the_pairs_are_one_warning(tmp_path, monkeypatch, se
 
 
 def test_train_warns_of_a_hopeless_plan_and_trains(tmp_path, monkeypatch):
-    """One forecast of updates, and a time that `regard best` accepts for phrases."""
+    """One forecast of updates, and one command with a time that `regard best` accepts for phrases."""
     monkeypatch.setattr(time_plan, "measured_pace", lambda experiment: TrainingPace(5.0, 64, 5.0))
     monkeypatch.setattr(program, "times_of", lambda *_: PhraseTimes(fit=300.0, dev=300.0))
-    done = regard("train", *write_texts(tmp_path), *SMALL, "--minutes", "5", "--run", tmp_path / "run")
+    done = regard("train", *write_few(tmp_path), *SMALL, "--minutes", "5", "--run", tmp_path / "run")
     assert done.code == 0, done.said
     (plan,) = (line for line in done.said.splitlines() if line.startswith("planned: "))
     (line,) = (line for line in done.said.splitlines() if "of what phrases reach" in line)
     assert f"about {round(5 * 60 * TRAINING / 5)} updates" in plan
     assert line.startswith("warning: about 2 updates in 5 minutes stay below")
+    assert done.said.count("regard best") == 1
     command, minutes = line.rsplit(" --minutes ", 1)
     assert f"regard best --source {tmp_path}" in command
     assert int(minutes) == program._least_minutes(PhraseTimes(300.0, 300.0)) > 10
@@ -110,9 +126,6 @@ def test_phrases_of_an_experiment_are_timed_by_a_sample(tmp_path, monkeypatch):
 
 
 def test_advice_is_printed_once(tmp_path):
-    write_texts(tmp_path)
-    for name in ("a.en", "a.de"):
-        text = (tmp_path / name).read_text(encoding="utf-8")
-        (tmp_path / name).write_text(text * (PHRASES_LEAD[0] // 12 + 1), encoding="utf-8")
-    words = ["--source", tmp_path / "a.en", "--target", tmp_path / "a.de", *SMALL, "--run", tmp_path / "run"]
+    words = [*write_few(tmp_path), *SMALL, "--run", tmp_path / "run"]
     assert regard("train", *words).said.count("phrases and a network together") == 1
+    assert "regard best" not in regard("train", tmp_path / "run", "--resume", "training.max_updates=3").said

@@ -29,9 +29,9 @@ from regard.reports.report import Report
 from regard.runs import Run, RunFolder
 from regard.runs.folder import TUNING
 from regard.runs.texts import Say, part_reader
-from regard.runs.training import BEST_MINUTES
 
 STATE, REPORTS = "best.json", ("report.md", "report.html")
+BEST_MINUTES = 10  # enough with any number of pairs
 _FORECAST_MINUTES = 10.0  # below which half a minute is too much
 _LEAST_SECONDS = 5.0  # in which a step can do anything
 _NETWORK_SECONDS = 60.0 * BEST_MINUTES  # in which a network learns something, where pairs are too many for phrases
