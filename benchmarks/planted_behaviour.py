@@ -212,7 +212,12 @@ def empty(case: Right) -> Iterator[str]:
     yield case.other
 
 
+def plain_sentence(case: Right) -> Iterator[str]:
+    yield from (case.texts[0], case.unrelated, "")
+
+
 ERRORS: dict[str, Callable[[Right], Iterator[str]]] = {
+    "plain_sentence": plain_sentence,
     "negation": negation, "numbers": numbers, "names": names, "dates": dates, "one_word": one_word,
     "wrong_language": wrong_language, "capitals": capitals, "punctuation": punctuation, "tags": tags,
     "unknown_script": unknown_script, "repetition": repetition, "long_sentence": long_sentence, "empty": empty,

@@ -3,9 +3,16 @@
 import re
 from pathlib import Path
 
-from regard.experiment import PARTS
+from regard.config import as_values
+from regard.experiment import PARTS, read_experiment
 from regard.experiment.settings_help import places
-from regard.reports.catalogue.settings import COMMON_SETTINGS, SETTINGS_FOLDER, SETTINGS_PAGE, settings_pages
+from regard.reports.catalogue.settings import (
+    COMMON_SETTINGS,
+    SETTINGS_FOLDER,
+    SETTINGS_PAGE,
+    is_by_pairs,
+    settings_pages,
+)
 
 ROOT = Path(__file__).parents[1]
 
@@ -35,3 +42,30 @@ def test_common_settings_come_first():
 def test_rows_have_as_many_cells_as_their_head():
     for table in re.findall(r"(?:^\|.*\n)+", "".join(settings_pages().values()), re.MULTILINE):
         assert len({len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}) == 1, table
+
+
+def test_defaults_by_the_pairs_are_those_of_a_training(tmp_path):
+    """The row of the page, and what `regard train` plans for as many pairs."""
+    (tmp_path / "few.tsv").write_text("a\tb\n" * 600, encoding="utf-8")
+    made = read_experiment(tmp_path / "few.tsv", [])
+    page = settings_pages()[SETTINGS_PAGE]
+    (row,) = re.findall(r"^\| below 4,000 \|(.*)\|$", page, re.MULTILINE)
+    pieces, dim, layers, hidden, heads, dropout, tokens, rate, warmup, updates = (
+        float(cell.replace(",", "")) for cell in row.split("|")
+    )
+    model, training = as_values(made)["model"], made.training
+    for side in ("encoder", "decoder"):
+        assert (model[side]["num_layers"], model[side]["feedforward_dim"]) == (layers, hidden)
+        assert (
+            f"| `model.{side}.num_layers` | Number of stacked layers. | int >= 1, <= 1000 | `6`; [by the pairs]" in page
+        )
+    assert (made.text.tokenizer.settings["size"], model["dim"], model["dropout"]) == (pieces, dim, dropout)
+    assert (model["attention"]["num_heads"], training.batch_tokens) == (heads, tokens)
+    assert (training.learning_rate, training.schedule.settings["warmup"], training.max_updates) == (
+        rate,
+        warmup,
+        updates,
+    )
+    assert [place for place in COMMON_SETTINGS if is_by_pairs(place)] == re.findall(
+        r"^\| `(.+?)` .*\[by the", page, re.M
+    )

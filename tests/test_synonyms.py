@@ -1,13 +1,16 @@
 """Settings of other toolkits: every one leads to a setting or an option of Regard."""
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
+from doc_blocks import check_command
 from small_runs import regard, unsaid
 from typer.main import get_command
 
 from regard.cli.app import app
+from regard.cli.help import example_of
 from regard.experiment.settings_help import describe
 from regard.synonyms import SYNONYMS, hint_at
 
@@ -20,6 +23,13 @@ def test_a_synonym_names_a_setting(setting):
     place = setting.partition("=")[0].replace("optimizer.", "optimizer.adam.").replace("search.", "search.beam.")
     place = place.replace("tokenizer.", "tokenizer.subwords.")
     assert describe(place)[1]
+
+
+@pytest.mark.parametrize("ours", sorted({ours for ours in SYNONYMS.values() if "=" in ours}))
+def test_the_example_of_a_synonym_is_read_by_the_command_line(ours):
+    program, *words = shlex.split(example_of(ours))
+    assert program == "regard"
+    check_command(words)
 
 
 def test_a_synonym_names_an_option():

@@ -28,14 +28,14 @@ def say_unless(quiet: bool) -> Callable[[str], None]:
 
 
 @contextmanager
-def resumable() -> Iterator[None]:
-    """End with the exit code of what can be resumed, where training was interrupted."""
+def resumable(next_step: str = "go on with the same command") -> Iterator[None]:
+    """End with the exit code of what can be resumed, where training was interrupted, and print the next step."""
     from regard.training.interrupt import Interrupted
 
     try:
         yield
     except Interrupted as interrupted:
-        say(f"{interrupted}; go on with the same command")
+        say(f"{interrupted}; {next_step}")
         raise typer.Exit(INTERRUPTED) from interrupted
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
+from shlex import join
 from typing import Annotated, Any
 
 import typer
@@ -80,10 +81,18 @@ def _synonym(name: str) -> str:
     """Return the setting that Regard has for one of other toolkits, and its meaning."""
     if not (hint := hint_at(name)):
         return ""
-    lines = [f"{name}: {hint}"]
+    lines, ours = [f"{name}: {hint}"], equivalent(name)
     with suppress(ConfigError):
-        lines += _lines(equivalent(name).partition("=")[0])
+        lines += _lines(ours.partition("=")[0])
+        lines.append(f"    example: {example_of(ours)}")
     return "\n".join(lines)
+
+
+def example_of(ours: str) -> str:
+    """Return a command with KEY=VALUE, or with several; a shell reads each as one word."""
+    changes = [ours] if "{" in ours else ours.split()
+    command = "predict RUN" if ours.startswith("decoding.") else "train --source FILE --target FILE"
+    return f"regard {command} {join(changes)}"
 
 
 def _part(name: str) -> str:

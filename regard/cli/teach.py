@@ -69,7 +69,8 @@ def teach_command(
         words, changes = [], [str(file), *(changes or [])]
     if len(words) + (from_server is not None) != 1:
         raise ConfigError("FILE", "must be given once", "regard teach RUN FILE, or --from-server URL")
-    with fetched(from_server or words[0]) as path, resumable():
+    again_from_start = "the same command begins the lesson again; with -o FOLDER it would go on"
+    with fetched(from_server or words[0]) as path, resumable(*([] if output else [again_from_start])):
         request = TeachingRequest(run, path, output, old, changes or [], new, again)
         taught = teach(request, say_unless(quiet), quiet=quiet)
     emit(taught.report, as_json=as_json)

@@ -211,6 +211,9 @@ def _reported(
         cost /= max(len(word_spans(prediction.text)), 1)
     warnings = [*filter(None, [prediction.warning]), *missing_terms(used)]
     if cost > most:
-        warnings.append(f"terms fit badly: the model finds this much less likely; without them: '{free.text}'")
+        warnings.append(
+            f"terms fit badly: they cost {cost:.1f} nats a word (decoding.term_cost={most:g}); "
+            f"without them: '{free.text}'"
+        )
     report = TermReport(used, cost, free.text if free.text != prediction.text else "", method)
     return replace(prediction, warning="; ".join(warnings), terms=report)

@@ -264,7 +264,7 @@ def _learn(parts: Sequence[str], size: int, kind: str, reserved: Sequence[str]) 
         largest, least = _TOO_LARGE.search(str(error)), _TOO_SMALL.search(str(error))
         if least is not None and int(least[1]) == size < int(least[2]):
             problem = f"is {size}, but this text needs {_needed(parts, int(least[2]))} at least"
-            hint = f"{FIRST_PIECE} for bytes and specials, and one for each character"
+            hint = f"{FIRST_PIECE} for bytes and specials, and one for each character; left out, the size fits"
             raise PartError(problem, hint, setting="size") from error
         if largest is None or int(largest[1]) >= size:
             raise DataError("training text", f"sentencepiece cannot learn from it: {error}") from error

@@ -102,6 +102,8 @@ def test_help_of_a_command_is_its_page():
     [
         ("patience", ["training.patience\n"]),
         ("lr", ["lr: in Regard this is training.learning_rate=", "training.learning_rate\n    "]),
+        ("beam_size", ["\n    example: regard predict RUN decoding.search.size=8"]),
+        ("warmup", ["'training.schedule={name: inverse_sqrt, warmup: 4000}'"]),
         ("beam", ["decoding.search.size", "search\n  beam "]),
         ("bahdanau", ["model.attention.score=additive"]),
         ("transformer", ["encoder\n  transformer ", "decoder\n  transformer "]),

@@ -62,7 +62,8 @@ def test_every_term_is_in_the_translation_and_reported(tokenizer, search):
             assert one.terms.without == (other.text if other.text != one.text else "")
             lost = sum(other.log_probs) - sum(one.log_probs)
             assert one.terms.cost == pytest.approx(max(lost, 0) / len(word_spans(one.text)))
-            assert ("fit badly" in one.warning) == (one.terms.cost > 1.0)
+            badly = f"terms fit badly: they cost {one.terms.cost:.1f} nats a word (decoding.term_cost=1)"
+            assert (badly in one.warning) == (one.terms.cost > 1.0)
 
 
 def test_what_it_answers_is_what_forced_decoding_finds(tokenizer):

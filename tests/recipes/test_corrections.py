@@ -19,6 +19,7 @@ from regard.recipes.corrections import fetched, seen_corrections, trials, withou
 from regard.runs import Run, RunFolder
 from regard.runs.adaptation import START_FILE
 from regard.runs.request import TrainingRequest
+from regard.training.interrupt import Interrupted
 
 SMALL = [
     "text.tokenizer.size=400", "model.dim=16", "model.encoder={name: transformer, num_layers: 1, feedforward_dim: 16}",
@@ -156,6 +157,18 @@ def test_a_folder_of_its_own_leaves_the_run_as_it_is(run, tmp_path):
     assert Run.open(tmp_path / "taught").path == tmp_path / "taught/model"
     assert Run.open(run).path == run
     assert unsaid(regard("teach", run, table, "-o", tmp_path / "taught", *QUICK), "not empty") == []
+
+
+@pytest.mark.parametrize(("output", "goes_on"), [([], False), (["-o", "taught"], True)])
+def test_an_interrupted_lesson_names_what_the_same_command_does(run, tmp_path, monkeypatch, output, goes_on):
+    def stop(*given, **named):
+        raise Interrupted("stopped")
+
+    monkeypatch.setattr(teaching, "teach", stop)
+    done = regard("teach", run, suggested(tmp_path / "better.jsonl", pairs(12, 7)), *output)
+    assert done.code == 75
+    assert ("stopped; go on with the same command" in done.said) is goes_on
+    assert ("the same command begins the lesson again" in done.said) is not goes_on
 
 
 def test_an_interrupted_lesson_goes_on_only_with_the_same_trials(run, tmp_path, monkeypatch):

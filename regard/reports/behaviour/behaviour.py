@@ -12,12 +12,13 @@ from regard.registry import Choice
 from regard.reports.behaviour.contestants import Contestant
 from regard.reports.behaviour.own import OwnCases, OwnSuite
 from regard.reports.behaviour.suite import Case, CodePair, Suite
-from regard.reports.behaviour.suites import SUITES
+from regard.reports.behaviour.suites import PLAIN, SUITES
 from regard.reports.report import Report
 from regard.reports.table import DASH, Cell, Table
 
 BADGE = "badge"  # kind of figure beside .svg
 _ABOUT = "An answer passes unless it has the error of its suite: quality is measured by regard evaluate."
+_LEARNT = 0.25  # of the plain sentences: below it a translator has learnt too little for a mean
 _ROUNDING = 1e-6  # per cent: 1 - 43/100 is less than 57 %
 _HEIGHT, _LETTER, _EDGE = 20, 6.6, 12  # pixels
 _COLOURS = ((0.95, "#2e7d32"), (0.8, "#7a8b00"), (0.6, "#b45309"), (0.0, "#b3261e"))  # from this share on
@@ -54,12 +55,19 @@ class BehaviourResults(NamedTuple):
     results: tuple[Mapping[str, SuiteResult], ...]  # of each contestant, by suite
 
     def passed(self, place: int) -> float | None:
-        """Return the mean of the suites of a contestant; None where it has none."""
+        """Return the mean of the suites of a contestant; None where it has none, or has learnt too little for one."""
+        if self.untaught(place):
+            return None
         known = [one.passed for one in self.results[place].values() if one.passed is not None]
         return sum(known) / len(known) if known else None
 
+    def untaught(self, place: int) -> bool:
+        """Return whether a contestant hardly translates plain sentences: that others pass shows nothing then."""
+        plain = self.results[place].get(PLAIN)
+        return plain is not None and plain.passed is not None and plain.passed < _LEARNT
+
     def is_below(self, percent: float) -> bool:
-        """Return whether the mean of a contestant is below a percentage; without cases it is."""
+        """Return whether the mean of a contestant is below a percentage; without a mean it is."""
         return any((self.passed(place) or 0.0) * 100 < percent - _ROUNDING for place in range(len(self.names)))
 
 
@@ -142,7 +150,12 @@ def _rounded(share: float) -> str:
 def _summary(found: BehaviourResults, examples: int) -> str:
     """Return suites that are left out, cases without an answer, and the first faults of each suite."""
     lines = [_ABOUT]
-    for name, pair, results in zip(found.names, found.pairs, found.results, strict=True):
+    for place, (name, pair, results) in enumerate(zip(found.names, found.pairs, found.results, strict=True)):
+        if found.untaught(place):
+            plain = results[PLAIN]
+            right = plain.cases - len(plain.faults)
+            few = f"{right} of {plain.cases} plain sentences are translated"
+            lines.append(f"{name} {pair}: no mean: {few}, so the other suites show little: train longer")
         lines += [f"{name}: {suite} left out: {one.left_out}" for suite, one in results.items() if one.left_out]
         lines += [
             f"{name}: {suite}: {one.unanswered} of {one.cases + one.unanswered} cases unanswered"
@@ -186,7 +199,7 @@ def _weight(share: float | None) -> float:
 
 def _badge(label: str, share: float | None) -> str:
     """Return a badge with a label and a percentage as an SVG document."""
-    value = "no tests" if share is None else _rounded(share)
+    value = "no mean" if share is None else _rounded(share)
     colour = next(colour for least, colour in _COLOURS if (share or 0.0) >= least)
     left, right = (round(len(text) * _LETTER + _EDGE) for text in (label, value))
     about = escape(f"{label}: {value}")

@@ -6,6 +6,8 @@ from pathlib import Path
 
 from regard.experiment import PARTS
 from regard.experiment.settings_help import Described, describe, settings_of
+from regard.experiment.sizes import DATA_SIZES, defaults_for
+from regard.experiment.time_plan import MIN_UPDATES
 from regard.registry import Registry
 from regard.reports.table import cells, code, prose
 
@@ -39,6 +41,9 @@ COMMON_SETTINGS = (  # the first of every group, and a table of their own
     *("training.validate_every", "training.batch_tokens", "training.learning_rate", "training.schedule"),
     *("training.seed", "init.run", "decoding.search.size", "evaluation.metrics"),
 )
+_TRANSFORMERS = ("model.encoder", "model.decoder")  # settings of their default part
+_BY_PAIRS = "Defaults by the number of pairs"
+_FEW = 1_000  # pairs, with which every setting is set that is set by their number
 _WIDTH = 60  # characters of a default, beyond which it is left out
 
 _INTRO = """# Settings
@@ -53,7 +58,15 @@ stands, its name alone takes its defaults: `model.encoder=recurrent`. `model.enc
 
 def settings_pages() -> dict[str, str]:
     """Return every page by its path from the root of the project."""
-    index = [_INTRO, "## Common settings\n", *_common(), "## All of a config\n", *_table(""), "## Pages\n"]
+    index = [
+        _INTRO,
+        "## Common settings\n",
+        *_common(),
+        *_by_pairs(),
+        "## All of a config\n",
+        *_table(""),
+        "## Pages\n",
+    ]
     pages = {}
     for name, (title, groups, kinds) in PAGES.items():
         lines = [f"# {title}\n"]
@@ -82,9 +95,39 @@ def _others() -> list[str]:
 
 def _common() -> Iterator[str]:
     yield from (cells("setting", "meaning", "type", "default"), "|---|---|---|---|")
+    link = f"[by the pairs](#{_BY_PAIRS.lower().replace(' ', '-')})"
     for place in COMMON_SETTINGS:
-        one = describe(place)[1][0]
-        yield cells(code(place), prose(one.about), one.type, _default(one))
+        owner, _, name = place.rpartition(".")
+        part = describe(owner)[1][0].default if owner in _TRANSFORMERS else ""
+        one = describe(f"{owner}.{part}.{name}" if part else place)[1][0]
+        default = f"{_default(one)}; {link}" if is_by_pairs(place) else _default(one)
+        yield cells(code(place), prose(one.about), one.type, default)
+    yield ""
+
+
+def is_by_pairs(place: str) -> bool:
+    """Return whether `regard train` sets a setting by the number of pairs, given two texts alone."""
+    found: object = defaults_for(_FEW)
+    for name in place.split("."):
+        found = found.get(name) if isinstance(found, dict) else None
+    return found is not None
+
+
+def _by_pairs() -> Iterator[str]:
+    """The sizes that `regard train` takes of two texts."""
+    yield f"### {_BY_PAIRS}\n"
+    yield (
+        "`regard train --source a --target b` takes these settings where neither the command nor a config gives them; "
+        f"with `--minutes` it takes a row above if the row of the pairs has fewer than {MIN_UPDATES:,} updates in that "
+        "time, prints it, and shortens the warm-up. Early stopping may end a training before its updates.\n"
+    )
+    heads = ("pairs", "text.tokenizer.size", "model.dim", "num_layers (each)", "feedforward_dim", "num_heads")
+    yield cells(*heads, "model.dropout", "batch_tokens", "learning_rate", "warmup", "max_updates")
+    yield "|---|" + "---:|" * 10
+    for one in DATA_SIZES:
+        row = (one.pieces, one.dim, one.num_layers, one.feedforward_dim, one.num_heads, one.dropout)
+        numbers = (*row, one.batch_tokens, one.learning_rate, one.warmup, one.updates)
+        yield cells(f"below {one.pairs:,}" if one.pairs else "more", *(f"{number:,}" for number in numbers))
     yield ""
 
 

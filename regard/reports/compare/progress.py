@@ -36,7 +36,7 @@ class Watch:
         self._begun, self._ended = len(ended), list(map(_position, ended))
         self._waiting = {run.name: (run.limits(), _position(run)) for run in waiting}
         self._active: dict[str, tuple[int, PlannedRun]] = {}  # with its number among all
-        self._drawn = time.monotonic()
+        self._drawn, self._printed = time.monotonic(), ""  # time and text of the last line of progress
 
     def begin(self, run: PlannedRun) -> None:
         """Count a run as being trained."""
@@ -77,8 +77,9 @@ class Watch:
         line = visible_line(f"{' · '.join(runs)}{self._left()}")
         if self.console.is_terminal:
             self.console.print(line, end="\r", overflow="ellipsis", no_wrap=True)
-        else:
+        elif line != self._printed:
             self.console.print(line, soft_wrap=True)
+        self._printed = line
 
     def _left(self) -> str:
         """· all trained in about 2 h 10 min, if that can be estimated."""

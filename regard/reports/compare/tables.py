@@ -8,6 +8,7 @@ from regard.explain.tokens import visible_line
 from regard.reports.compare.measure import Result
 from regard.reports.compare.statistics import Difference, Figure, mean_and_spread
 from regard.reports.compare.summary import Compared, SystemRow, finite
+from regard.reports.forecast import NEAR_ZERO
 from regard.reports.report import Report
 from regard.reports.table import DASH, Cell, Table, escaped, number_cell
 from regard.reports.timing import ClockRate
@@ -60,9 +61,9 @@ def comparison_markdown(compared: Compared) -> str:
 
 
 def terminal(compared: Compared, width: int) -> str:
-    """The table of results, and the one by length where it is not wider than the terminal."""
+    """The table of results, a note on systems near zero, and the table by length where the terminal is wide enough."""
     results, *others = sections(compared)
-    text = results.table.terminal()
+    text = "".join([results.table.terminal(), *(f"{line}\n" for line in _near_zero_note(compared))])
     if compared.buckets:
         lengths = others[0].table.terminal()
         if max(map(len, lengths.splitlines())) <= width:
@@ -141,6 +142,8 @@ def figure_cell(figure: Figure) -> Cell:
 
 def _main_row(compared: Compared, row: SystemRow) -> list[Cell]:
     first, *others = (_score_cell(*one) for one in zip(row.figures, compared.higher_is_better, strict=True))
+    if {row.name, compared.baseline} <= {*_near_zero(compared)}:
+        first = first._replace(colour="")
     (low, high), found = row.figures[0].interval, row.figures[0].difference
     rates = row.error_rates
     errors = Cell(mean_and_spread(rates, ".1f") or DASH, sum(rates) / len(rates) if rates else None)
@@ -220,6 +223,7 @@ def _score_cell(figure: Figure, higher_is_better: bool | None) -> Cell:
 def notes(compared: Compared) -> list[str]:
     """Return notes on the figures, of one or two sentences each."""
     return [
+        *_near_zero_note(compared),
         *_certainty(compared),
         *(f"{name}: {signature}" for name, signature in zip(compared.metrics, compared.signatures, strict=True)),
         *_incomparable(compared),
@@ -251,6 +255,23 @@ def _gain_note(compared: Compared) -> str:
         f"on the {examples} {edge} less that on the rest, {examples} of either half resampled separately; "
         f"an interval without zero: the lead depends on length.{_without_seeds(compared)}"
     )
+
+
+def _near_zero(compared: Compared) -> list[str]:
+    """Return the systems that have learnt next to nothing, by BLEU; [] where at most one has."""
+    if "BLEU" not in compared.metrics:
+        return []
+    place = compared.metrics.index("BLEU")
+    names = [row.name for row in compared.rows if row.figures[place].mean < NEAR_ZERO]
+    return names if len(names) > 1 else []
+
+
+def _near_zero_note(compared: Compared) -> Iterator[str]:
+    if names := _near_zero(compared):
+        yield (
+            f"{', '.join(names)} have learnt next to nothing (BLEU below {NEAR_ZERO:g}): a difference between them "
+            "does not show which one is better, whatever its p. Train longer, or on more pairs."
+        )
 
 
 def _certainty(compared: Compared) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from regard.reports.forecast.coefficients import FORECAST_SCORES, Coefficients, coefficients_of, read_coefficients
 from regard.reports.forecast.forecast import (
+    NEAR_ZERO,
     Forecast,
     PairsFacts,
     Road,
@@ -16,8 +17,8 @@ from regard.reports.forecast.pilot_fits import PilotFit, pilot_fit, pilot_fits, 
 from regard.reports.forecast.unpaired import TextsFacts, eigenvector_distance, texts_facts
 
 __all__ = [
-    "FORECAST_SCORES", "Band", "Coefficients", "Forecast", "LearningCurve", "LinearFit", "PairsFacts", "PilotFit",
-    "Road", "SlopePriors", "TextsFacts", "coefficients_of", "eigenvector_distance", "forecast", "forecast_pairs",
-    "forecast_report", "forecast_texts", "pairs_facts", "pilot_fit", "pilot_fits", "read_coefficients",
-    "split_pairs", "texts_facts",
+    "FORECAST_SCORES", "NEAR_ZERO", "Band", "Coefficients", "Forecast", "LearningCurve", "LinearFit", "PairsFacts",
+    "PilotFit", "Road", "SlopePriors", "TextsFacts", "coefficients_of", "eigenvector_distance", "forecast",
+    "forecast_pairs", "forecast_report", "forecast_texts", "pairs_facts", "pilot_fit", "pilot_fits",
+    "read_coefficients", "split_pairs", "texts_facts",
 ]  # fmt: skip

@@ -20,6 +20,7 @@ from regard.reports.behaviour import (
 )
 from regard.reports.behaviour.behaviour import SuiteFault, SuiteResult
 from regard.reports.behaviour.contestants import key_variable
+from regard.reports.behaviour.texts import behaviour_texts
 
 PAIR = ("en", "de")
 
@@ -35,6 +36,26 @@ def test_a_server_that_copies_keeps_tags_and_numbers_but_no_negation(program):
     passed = {name: one.passed for name, one in found.results[0].items()}
     assert passed == {"tags": 1.0, "numbers": 1.0, "empty": 1.0, "negation": 0.0}
     assert all(fault.answer == fault.text for fault in found.results[0]["negation"].faults)
+
+
+def test_a_translator_that_copies_has_no_mean():
+    """It keeps tags, numbers and texts in the target language, and has translated nothing."""
+    names = ["plain_sentence", "wrong_language", "tags", "numbers"]
+    with served(Libre(), str) as url:
+        found = check_contestants([opened(url)], only=names, cases=8)
+    assert [found.results[0][name].passed for name in names] == [0.0, 0.0, 1.0, 1.0]
+    assert found.passed(0) is None and found.is_below(1)
+    report = behaviour_report(found)
+    assert "no mean: 0 of 8 plain sentences are translated" in report.text(terminal=False)
+    assert report.values["systems"][0]["passed"] is None
+    assert "%" not in report.figure(BADGE).decode()
+
+
+def test_a_translator_that_knows_plain_sentences_has_a_mean_and_keeps_its_own_language():
+    plain = dict(zip(*([one for one, _ in behaviour_texts(code).sentences] for code in PAIR), strict=True))
+    with served(Libre(), lambda text: plain.get(text, text)) as url:
+        found = check_contestants([opened(url)], only=["plain_sentence", "wrong_language"])
+    assert found.passed(0) == 1.0
 
 
 def test_each_text_is_sent_once_and_with_the_key(monkeypatch):

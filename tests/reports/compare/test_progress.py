@@ -216,6 +216,16 @@ def test_a_line_tells_which_of_how_many_and_how_long(terminal, end, tmp_path):
 
 
 @pytest.mark.usefixtures("at_once")
+def test_a_line_without_news_is_not_repeated(tmp_path):
+    run = planned(tmp_path, "a")
+    watch = watched([run], 1)
+    watch.begin(run)
+    for _ in range(2):
+        watch.draw()
+    assert watch.console.file.getvalue() == "run 1 of 1, a: preparing\n"
+
+
+@pytest.mark.usefixtures("at_once")
 def test_the_score_told_is_the_one_that_steers(tmp_path):
     run = planned(tmp_path, "a", metric="perplexity")
     watch = watched([run], 1)

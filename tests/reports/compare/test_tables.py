@@ -17,6 +17,7 @@ from regard.reports.compare.tables import (
     run_table,
     terminal,
 )
+from regard.reports.forecast import NEAR_ZERO
 from regard.reports.timing import ClockRate, TimeSpent
 
 HOSTILE = "</script><img src=x>\n# a\n\n- b | c\u2028\u202e\ud800`x` *y* [z](u)"
@@ -70,6 +71,20 @@ def test_halts_are_in_no_table_that_knows_processor_time(compared):
     assert "7777.0" not in comparison_markdown(found)
     assert "7777.0" not in comparison_page(found)
     assert found.values()["systems"][0]["seconds"] == 7777.0 * 60
+
+
+def test_systems_that_learnt_next_to_nothing_are_named_and_not_coloured(compared):
+    """Of spoilt words a BLEU below 3 is left; one such system beside a good one needs no note."""
+    found = compared({"poor": 0.9, "worse": 1.0})
+    poor, worse = (row.figures[0].mean for row in found.rows)
+    assert worse < poor < NEAR_ZERO
+    line = "poor, worse have learnt next to nothing (BLEU below 3)"
+    assert next(note for note in notes(found) if "nothing" in note).startswith(line)
+    assert line in terminal(found, 80)
+    assert not main_table(found).rows[1][2].colour
+    mixed = compared({"good": 0.1, "worse": 1.0})
+    assert "next to nothing" not in comparison_markdown(mixed) + terminal(mixed, 80)
+    assert main_table(mixed).rows[1][2].colour == "worse"
 
 
 def test_of_one_seed_no_other_seeds_are_claimed(compared):

@@ -10,15 +10,18 @@ from regard.reports.behaviour.suites.names import NamesSuite
 from regard.reports.behaviour.suites.negation import NegationSuite
 from regard.reports.behaviour.suites.numbers import NumbersSuite
 from regard.reports.behaviour.suites.one_word import OneWordSuite
+from regard.reports.behaviour.suites.plain_sentence import PlainSentenceSuite
 from regard.reports.behaviour.suites.punctuation import PunctuationSuite
 from regard.reports.behaviour.suites.repetition import RepetitionSuite
 from regard.reports.behaviour.suites.tags import TagsSuite
 from regard.reports.behaviour.suites.unknown_script import UnknownScriptSuite
 from regard.reports.behaviour.suites.wrong_language import WrongLanguageSuite
 
+PLAIN = "plain_sentence"  # the suite without which a mean says nothing
 SUITES: Registry[Suite] = Registry(
     "--only",
     {
+        PLAIN: PlainSentenceSuite,
         "negation": NegationSuite,
         "numbers": NumbersSuite,
         "names": NamesSuite,
@@ -35,4 +38,4 @@ SUITES: Registry[Suite] = Registry(
     },
 )
 
-__all__ = ["SUITES"]
+__all__ = ["PLAIN", "SUITES"]
