@@ -10,7 +10,7 @@ from small_runs import regard, unsaid
 from typer.main import get_command
 
 from regard.cli.app import app
-from regard.cli.help import example_of
+from regard.cli.help import pasteable_example
 from regard.experiment.settings_help import describe
 from regard.synonyms import SYNONYMS, hint_at
 
@@ -26,8 +26,8 @@ def test_a_synonym_names_a_setting(setting):
 
 
 @pytest.mark.parametrize("ours", sorted({ours for ours in SYNONYMS.values() if "=" in ours}))
-def test_the_example_of_a_synonym_is_read_by_the_command_line(ours):
-    program, *words = shlex.split(example_of(ours))
+def test_the_pasteable_example_a_synonym_is_read_by_the_command_line(ours):
+    program, *words = shlex.split(pasteable_example(ours))
     assert program == "regard"
     check_command(words)
 

@@ -84,11 +84,11 @@ def _synonym(name: str) -> str:
     lines, ours = [f"{name}: {hint}"], equivalent(name)
     with suppress(ConfigError):
         lines += _lines(ours.partition("=")[0])
-        lines.append(f"    example: {example_of(ours)}")
+        lines.append(f"    example: {pasteable_example(ours)}")
     return "\n".join(lines)
 
 
-def example_of(ours: str) -> str:
+def pasteable_example(ours: str) -> str:
     """Return a command with KEY=VALUE, or with several; a shell reads each as one word."""
     changes = [ours] if "{" in ours else ours.split()
     command = "predict RUN" if ours.startswith("decoding.") else "train --source FILE --target FILE"

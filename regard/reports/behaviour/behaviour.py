@@ -12,7 +12,7 @@ from regard.registry import Choice
 from regard.reports.behaviour.contestants import Contestant
 from regard.reports.behaviour.own import OwnCases, OwnSuite
 from regard.reports.behaviour.suite import Case, CodePair, Suite
-from regard.reports.behaviour.suites import PLAIN, SUITES
+from regard.reports.behaviour.suites import PLAIN_SUITE, SUITES
 from regard.reports.report import Report
 from regard.reports.table import DASH, Cell, Table
 
@@ -63,7 +63,7 @@ class BehaviourResults(NamedTuple):
 
     def untaught(self, place: int) -> bool:
         """Return whether a contestant hardly translates plain sentences: that others pass shows nothing then."""
-        plain = self.results[place].get(PLAIN)
+        plain = self.results[place].get(PLAIN_SUITE)
         return plain is not None and plain.passed is not None and plain.passed < _LEARNT
 
     def is_below(self, percent: float) -> bool:
@@ -152,7 +152,7 @@ def _summary(found: BehaviourResults, examples: int) -> str:
     lines = [_ABOUT]
     for place, (name, pair, results) in enumerate(zip(found.names, found.pairs, found.results, strict=True)):
         if found.untaught(place):
-            plain = results[PLAIN]
+            plain = results[PLAIN_SUITE]
             right = plain.cases - len(plain.faults)
             few = f"{right} of {plain.cases} plain sentences are translated"
             lines.append(f"{name} {pair}: no mean: {few}, so the other suites show little: train longer")

@@ -17,11 +17,11 @@ from regard.reports.behaviour.suites.tags import TagsSuite
 from regard.reports.behaviour.suites.unknown_script import UnknownScriptSuite
 from regard.reports.behaviour.suites.wrong_language import WrongLanguageSuite
 
-PLAIN = "plain_sentence"  # the suite without which a mean says nothing
+PLAIN_SUITE = "plain_sentence"  # the suite without which a mean says nothing
 SUITES: Registry[Suite] = Registry(
     "--only",
     {
-        PLAIN: PlainSentenceSuite,
+        PLAIN_SUITE: PlainSentenceSuite,
         "negation": NegationSuite,
         "numbers": NumbersSuite,
         "names": NamesSuite,
@@ -38,4 +38,4 @@ SUITES: Registry[Suite] = Registry(
     },
 )
 
-__all__ = ["PLAIN", "SUITES"]
+__all__ = ["PLAIN_SUITE", "SUITES"]
