@@ -51,6 +51,8 @@ class Attention(nn.Module):
         if heads is None or scale is None or self.gate is not None or heads.num_heads > MOST_HEADS:
             return None
         shown, out = "past" if self.role.causal else "all", heads.to_out
+        if heads.inner_dim != heads.from_query.in_features:
+            return None
         if not self.weighting.softmax or self.span.shown != shown or not isinstance(out, nn.Linear):
             return None
         return StandardAttention(heads.num_heads, scale, heads.from_query, heads.from_key, heads.from_value, out)

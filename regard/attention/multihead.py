@@ -31,7 +31,7 @@ class Heads(nn.Module):
             divisors = ", ".join(str(heads) for heads in range(1, inner + 1) if inner % heads == 0)
             problem = f"{num_heads} heads do not divide dim {inner}"
             raise PartError(problem, f"choose one of {divisors}", setting="num_heads")
-        self.num_heads, self.head_dim = num_heads, inner // num_heads
+        self.num_heads, self.head_dim, self.inner_dim = num_heads, inner // num_heads, inner
         self.from_query = Linear(query_dim, inner, bias=bias)
         self.from_key = Linear(key_dim, inner, bias=bias)
         self.from_value = Linear(value_dim or key_dim, inner, bias=bias)

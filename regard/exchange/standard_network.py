@@ -16,7 +16,7 @@ from regard.text.sentencepiece import SentencePieceTokenizer
 from regard.text.subwords import SubwordTokenizer
 from regard.training.shards import Tensors
 
-_SOCKET = {"gate": False, "bias": True, "out_proj": True}
+_SOCKET = {"gate": False, "bias": True, "out_proj": True, "head_dim": None}
 _ACTIVATIONS = {"position_wise": "relu", "gelu": "gelu", "swish": "swish"}
 _READS = ("from_query.weight", "from_key.weight", "from_value.weight", "to_hidden.weight")  # columns are features
 _WRITES = ("to_out.weight", "to_out.bias")  # rows are features

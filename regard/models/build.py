@@ -81,13 +81,17 @@ def initialise_uniform(model: _M, bound: float | None) -> _M:
 
 
 def _filled(settings: AttentionSettings, query_dim: int, key_dim: int, causal: bool) -> Attention:
-    if settings.num_heads > 1 and settings.project is False:
-        problem = f"{settings.num_heads} heads need projections"
-        raise PartError(problem, "leave it out, or use num_heads: 1", setting="project")
+    count, width = settings.num_heads, settings.head_dim
+    if (count > 1 or width) and settings.project is False:
+        problem = f"a head_dim of {width} needs projections" if width else f"{count} heads need projections"
+        raise PartError(problem, "leave it out, or num_heads: 1 and head_dim: null", setting="project")
     gate = nn.Linear(query_dim, 1) if settings.gate else None
     heads = None
-    if settings.project or settings.num_heads > 1:
-        heads = Heads(query_dim, key_dim, num_heads=settings.num_heads, bias=settings.bias, out_proj=settings.out_proj)
+    if settings.project or count > 1 or width:
+        inner = width and width * count
+        heads = Heads(
+            query_dim, key_dim, num_heads=count, inner_dim=inner, bias=settings.bias, out_proj=settings.out_proj
+        )
         query_dim = key_dim = heads.head_dim
     choices = [choice for choice in settings.span if not (causal and choice.name == "everywhere")]
     if causal and "causal" not in (choice.name for choice in choices):

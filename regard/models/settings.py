@@ -29,6 +29,7 @@ class AttentionSettings:
     )
     weighting: Annotated[Choice, Doc("Weighting function that turns scores into weights.")] = Choice("softmax")
     num_heads: Annotated[Size, Doc("Number of attention heads; they split the width of the query.")] = 1
+    head_dim: Annotated[Size | None, Doc("Width of a head; null: the width of the query / num_heads.")] = None
     project: Annotated[bool | None, Doc("Project queries, keys and values; null: only with several heads.")] = None
     bias: Annotated[bool, Doc("Add a bias to the projections.")] = True
     out_proj: Annotated[bool, Doc("Output projection of the concatenated heads.")] = True

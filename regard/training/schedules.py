@@ -134,6 +134,27 @@ class CosineSchedule(FallingSchedule):
         return self.peak * self.risen(update) * (self.floor + (1 - self.floor) * fall)
 
 
+class ExponentialSchedule(FallingSchedule):
+    """Rises over `warmup`, then falls by the same factor at each update, to `floor` · peak at `updates`.
+
+    exp(-update / t), at least f, is `updates` = t · ln(1 / f), `floor` = f: a temperature of Gumbel-softmax
+    (https://arxiv.org/abs/1611.01144).
+    """
+
+    def __init__(
+        self,
+        peak: float,
+        *,
+        updates: Annotated[Count, Doc("Update at which the decay ends.")],
+        warmup: Warmup = 0,
+        floor: Annotated[Positive, Doc("Final value, as a fraction of the peak.")] = 0.1,
+    ) -> None:
+        super().__init__(peak, updates=updates, warmup=warmup, floor=floor)
+
+    def value(self, update: int) -> float:
+        return float(self.peak * self.risen(update) * self.floor ** self.fallen(update))
+
+
 class PlateauSchedule(Schedule):
     """The peak, times `factor` whenever `patience` validations in a row were no better than the best before.
 
@@ -209,6 +230,7 @@ SCHEDULES: Registry[Schedule] = Registry(
         "constant": ConstantSchedule,
         "cosine": CosineSchedule,
         "delayed": DelayedSchedule,
+        "exponential": ExponentialSchedule,
         "inverse_sqrt": InverseSqrtSchedule,
         "linear": LinearSchedule,
         "noam": NoamSchedule,

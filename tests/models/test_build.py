@@ -54,6 +54,24 @@ def test_a_causal_socket_is_causal_once(spans, kinds):
     assert isinstance(build_attention(settings, 4, 4, causal=True).span, CausalSpan)
 
 
+def test_heads_may_be_wider_than_their_share():
+    torch.manual_seed(1)
+    attention = build_attention(AttentionSettings(num_heads=2, head_dim=5), 8, 6).double()
+    heads, queries, keys = attention.heads, torch.randn(1, 3, 8).double(), torch.randn(1, 4, 6).double()
+    contexts = []
+    for rows in (slice(0, 5), slice(5, 10)):
+        query, key, value = (
+            one @ part.weight[rows].T + part.bias[rows]
+            for one, part in ((queries, heads.from_query), (keys, heads.from_key), (keys, heads.from_value))
+        )
+        contexts.append((query @ key.mT / 5**0.5).softmax(dim=-1) @ value)
+    wanted = torch.cat(contexts, dim=-1) @ heads.to_out.weight.T + heads.to_out.bias
+    torch.testing.assert_close(attention(queries, attention.remember(keys)).context, wanted)
+    assert attention.standard() is None  # compiled searches have heads of equal shares
+    with pytest.raises(ConfigError, match="a head_dim of 5 needs projections"):
+        build_attention(AttentionSettings(head_dim=5, project=False), 8, 8)
+
+
 def test_a_causal_socket_keeps_its_other_spans():
     span = build_attention(AttentionSettings(span=(Choice("same_position"),)), 4, 4, causal=True).span
     assert isinstance(span, AllOf) and len(span.spans) == 2

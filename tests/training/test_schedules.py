@@ -11,7 +11,8 @@ from pytest import approx
 from regard.registry import Choice
 from regard.training.schedules import SCHEDULES
 
-NEEDS = {"delayed": {"updates": 3}, "linear": {"updates": 100}, "cosine": {"updates": 100}, "step_decay": {"every": 30}}
+FALLS = {"linear": {"updates": 100}, "cosine": {"updates": 100}, "exponential": {"updates": 100}}
+NEEDS = {"delayed": {"updates": 3}, "step_decay": {"every": 30}, **FALLS}
 
 
 def build(name, peak=2.0, **settings):
@@ -35,6 +36,13 @@ def test_inverse_sqrt_peaks_at_the_end_of_its_warmup():
 def test_delayed_is_a_step():
     assert values(build("delayed", updates=3), 1, 3, 4, 1000) == [0.0, 0.0, 2.0, 2.0]
     assert values(build("delayed", updates=0), 1) == [2.0]
+
+
+def test_exponential_is_a_temperature_that_falls_to_a_tenth():
+    schedule = build("exponential", peak=1.0, updates=round(200 * math.log(10)))
+    wanted = [max(0.1, math.exp(-update / 200)) for update in (1, 100, 200, 461, 10_000)]
+    assert values(schedule, 1, 100, 200, 461, 10_000) == approx(wanted, rel=1e-2)
+    assert values(build("exponential", warmup=10, floor=0.25), 5, 10, 55, 100) == approx([1.0, 2.0, 1.0, 0.5])
 
 
 def test_noam_is_its_equation():

@@ -81,7 +81,13 @@ class NetworkShape(NamedTuple):
             }
             for layers, width in zip(self.layers, self.feedforward, strict=True)
         ]
-        socket = {"score": "scaled_dot", "num_heads": self.heads, "project": True, "out_proj": self.out_proj}
+        socket = {
+            "score": "scaled_dot",
+            "num_heads": self.heads,
+            "project": True,
+            "head_dim": None,
+            "out_proj": self.out_proj,
+        }
         return {
             "name": "translator",
             "dim": self.dim,
