@@ -1,5 +1,8 @@
 """Figures of tags: spans and shares, each by hand."""
 
+from itertools import pairwise, product
+from random import Random
+
 import pytest
 
 from regard.evaluation.confusion import tag_confusion
@@ -121,3 +124,34 @@ def test_tags_of_words_are_told_apart(given):
 
 def test_tags_without_a_span_are_words():
     assert tag_confusion(["O O"], ["O O"]).labels == ("O",)
+
+
+# conlleval's rules, as pairs of neighbouring letters; S (of IOBES) as seqeval has it
+ENDS = {*product("BI", "BSO"), *product("ES", "BIESO")}
+BEGINS = {*product("OBIES", "BS"), *product("OES", "IE")}
+
+
+def chunks_of(tags):
+    """Every (type, first, last) whose first word begins a chunk, whose last one ends it, and none between does."""
+    pairs = [("O", ""), *((tag[0], tag[2:]) for tag in tags), ("O", "")]
+    steps = [(one[0] + two[0], one[1] != two[1]) for one, two in pairwise(pairs)]
+    ends = [tuple(step) in ENDS or (step[0] != "O" and other) for step, other in steps][1:]
+    begins = [tuple(step) in BEGINS or (step[1] != "O" and other) for step, other in steps][:-1]
+    firsts = [place for place, begun in enumerate(begins) if begun]
+    return {(tags[one][2:], one, next(place for place in range(one, len(tags)) if ends[place])) for one in firsts}
+
+
+def test_span_f1_is_that_of_conlleval_on_made_sequences():
+    draws = Random(11)
+    known = ["O", *(f"{letter}-{kind}" for letter in "BIES" for kind in (A, B))]
+    wanted, given = (
+        [[draws.choice(known) for _ in range(length)] for length in (1 + row % 9 for row in range(1000))]
+        for _ in range(2)
+    )
+    right = sum(len(chunks_of(one) & chunks_of(two)) for one, two in zip(given, wanted, strict=True))
+    precision, recall = (right / sum(len(chunks_of(tags)) for tags in several) for several in (given, wanted))
+    assert 0.05 < precision < 0.95
+    for tags in (*given, *wanted):
+        assert {(kind, start, end - 1) for kind, start, end in spans(tags)} == chunks_of(tags)
+    value = SpanF1().score([*map(" ".join, given)], [*map(" ".join, wanted)]).value
+    assert value == pytest.approx(100 * 2 * precision * recall / (precision + recall))
