@@ -3,16 +3,24 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from regard.answers.answer import ReadAnswer
 from regard.evaluation.confusion import Confusion, tag_confusion
+from regard.evaluation.span_f1 import TaggedSpan
 from regard.results import Prediction
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from regard.data.columns import Column, TextColumn
+
+
+class TaggedEntity(NamedTuple):
+    """Words that tags mark as one span, such as a name."""
+
+    span: TaggedSpan  # its type and words
+    probability: float  # that its words have these tags
 
 
 @dataclass(frozen=True, repr=False)
@@ -22,6 +30,7 @@ class TagsPrediction(Prediction):
     answers = "tags"
     tags: list[str] = field(default_factory=list, kw_only=True)
     probabilities: list[float] = field(default_factory=list, kw_only=True)  # of each tag, whatever the others are
+    spans: list[TaggedEntity] | None = field(default=None, kw_only=True)  # None: tags of this model mark none
 
     def __str__(self) -> str:
         words = (self.source[start:end] for start, end in self.words)
@@ -35,14 +44,26 @@ class TagsPrediction(Prediction):
         """Where each word of the given text stands: its first character, and the first one behind it."""
         return [match.span() for match in re.finditer(r"\S+", self.source)]
 
+    @property
+    def entities(self) -> list[dict[str, Any]]:
+        """The spans that tags mark, as values of JSON: `start` and `end` count characters of the given text."""
+        words, found = self.words, list[dict[str, Any]]()
+        for (label, first, behind), probability in self.spans or []:
+            start, end = words[first][0], words[behind - 1][1]
+            text = self.source[start:end]
+            found.append({"label": label, "start": start, "end": end, "text": text, "probability": probability})
+        return found
+
     def details(self) -> dict[str, Any]:
-        """The words, where they stand, and the label of each with its probability."""
+        """The words, where they stand, the label of each with its probability, and the entities."""
+        entities = {} if self.spans is None else {"entities": self.entities}
         return {
             **super().details(),
             "words": [self.source[start:end] for start, end in self.words],
             "offsets": [list(place) for place in self.words],
             "tags": list(self.tags),
             "probabilities": list(self.probabilities),
+            **entities,
         }
 
 

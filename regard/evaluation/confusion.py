@@ -1,16 +1,14 @@
 """Which labels, tags or types of spans are taken for which, and how well each class is known."""
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from regard.evaluation.span_f1 import OUTSIDE_LETTERS, spans
+from regard.evaluation.span_f1 import mark_spans, spans
 
 NO_LABEL = ""  # in place of a label: nothing to be found, or nothing that was answered
-_SPAN = re.compile(r"O|[BIESLU]-.+")  # a tag of IOB1, IOB2, IOBES or BILOU with a type, or of no span
 
 
 class ClassFigures(NamedTuple):
@@ -69,7 +67,7 @@ def tag_confusion(answers: Sequence[str], references: Sequence[str]) -> Confusio
     counts alike.
     """
     tags = {tag for reference in references for tag in reference.split()}
-    pair = _spans if tags - {OUTSIDE_LETTERS[0]} and all(map(_SPAN.fullmatch, tags)) else _words
+    pair = _spans if mark_spans(tags) else _words
     pairs = [one for texts in zip(answers, references, strict=True) for one in pair(*map(str.split, texts))]
     return confusion_of([given for given, _ in pairs], [wanted for _, wanted in pairs])
 

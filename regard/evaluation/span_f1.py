@@ -1,6 +1,7 @@
 """F1 of spans, such as names: those that tags of words mark (B-PER I-PER O), by the rules of seqeval and conlleval."""
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Collection, Iterator, Sequence
 from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
@@ -10,7 +11,8 @@ from regard.evaluation.metric import Corpus, Metric, Statistics
 
 OUTSIDE_LETTERS = "O."  # first letters of tags of no span
 NO_TYPE = "_"  # of a tag that is a letter alone
-_SAME = {"L": "E", "U": "S"}  # of BILOU and of IOBES
+_SPAN = re.compile(r"O|[BIESLU]-.+")  # a tag of IOB1, IOB2, IOBES or BILOU with a type, or of no span
+SAME_LETTER = {"L": "E", "U": "S"}  # of BILOU and of IOBES
 
 
 class TaggedSpan(NamedTuple):
@@ -69,7 +71,7 @@ def spans(tags: Sequence[str]) -> Iterator[TaggedSpan]:
     start: int | None = None
     before, kind = "O", ""
     for place, tag in enumerate([*tags, "O"]):
-        letter, this = _SAME.get(tag[0], tag[0]), tag[1:].split("-", 1)[-1] or NO_TYPE
+        letter, this = SAME_LETTER.get(tag[0], tag[0]), tag[1:].split("-", 1)[-1] or NO_TYPE
         if start is not None and (
             before in "ES" or (before in "BI" and letter in "BSO") or (before not in OUTSIDE_LETTERS and this != kind)
         ):
@@ -78,6 +80,11 @@ def spans(tags: Sequence[str]) -> Iterator[TaggedSpan]:
         if letter in "BS" or (letter in "EI" and before in "OES") or (letter not in OUTSIDE_LETTERS and this != kind):
             start = place
         before, kind = letter, this
+
+
+def mark_spans(tags: Collection[str]) -> bool:
+    """Return whether all tags mark spans, or words outside of them, and some mark spans."""
+    return bool({*tags} - {OUTSIDE_LETTERS[0]}) and all(map(_SPAN.fullmatch, tags))
 
 
 def _types(corpus: Corpus) -> dict[str, int]:

@@ -1,7 +1,8 @@
 """Taggers: an encoder reads a text of words, and a head predicts a tag for each word."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple, cast
 
 import torch
 from torch import Tensor
@@ -9,8 +10,10 @@ from torch import Tensor
 from regard.attention import name_columns
 from regard.config import Before, Doc, PartOf
 from regard.data.columns import Columns
+from regard.data.columns.labels import LabelsColumn
 from regard.encoders.encoder import Encoder
 from regard.errors import PartError
+from regard.evaluation.span_f1 import SAME_LETTER, mark_spans
 from regard.heads.tagging import TAG_HEADS, TagHead
 from regard.layers.embedders.embedder import Embedder
 from regard.models.build import build_reading, initialise_uniform
@@ -26,6 +29,14 @@ PoolPieces = Annotated[
     Doc("Average a word's pieces before the encoder (it reads words) or after it (it reads pieces)."),
     Before("dropout"),
 ]
+ValidSpans = Annotated[
+    bool,
+    Doc(
+        "Predict only sequences of tags that mark spans validly (IOB2, IOBES, BILOU: no I-X behind O); other tags are "
+        "free. false: for IOB1, or to compare with published figures."
+    ),
+    Before("dropout"),
+]
 
 
 class Tagged(NamedTuple):
@@ -33,19 +44,27 @@ class Tagged(NamedTuple):
 
     tags: Tensor  # (batch, word), from 0
     log_probs: Tensor  # (batch, word): marginal log-probabilities
-    scores: Tensor  # (batch,): joint log-probability of all tags of a text
+    given_before: Tensor  # (batch, word): log-probability of each tag, given those before it; 0 of padding
     mask: Tensor  # (batch, word)
+
+    @property
+    def scores(self) -> Tensor:
+        """Joint log-probabilities (batch,) of all tags of a text."""
+        return self.given_before.sum(dim=1)
 
 
 class Tagger(TextReader):
     """p(tags | words) of a head over the states of an encoder; a word is the mean of its pieces."""
 
+    moves: Tensor
     part_names = "encoder", "head"
 
     def __init__(
-        self, embedder: Embedder, encoder: Encoder, head: TagHead, *, pool_pieces: PoolPieces = "before"
+        self, embedder: Embedder, encoder: Encoder, head: TagHead, moves: Tensor, *, pool_pieces: PoolPieces = "before"
     ) -> None:
+        """`moves` (tag + 1, tag + 1) are those of `tag_moves`."""
         super().__init__()
+        self.register_buffer("moves", moves, persistent=False)
         self.embedder, self.encoder, self.head, self.pool_pieces = embedder, encoder, head, pool_pieces
         name_columns(encoder, TEXT if pool_pieces == "before" else WORD_PIECES)
 
@@ -54,11 +73,14 @@ class Tagger(TextReader):
         return self._of_words(words) if self.pool_pieces == "before" else self._of_pieces(words)
 
     def tag(self, batch: Batch) -> Tagged:
-        """Return the jointly likeliest tags of each text, with their log-probabilities."""
+        """Return the jointly likeliest tags of each text that are allowed, with their log-probabilities.
+
+        These are of all sequences of tags, the allowed ones and others.
+        """
         states, mask = self.states(batch.sequences(TEXT))
-        tags = self.head.best(states, mask)
-        together = _chosen(self.head.log_probs(states, mask, tags), tags).masked_fill(~mask, 0.0)
-        return Tagged(tags, _chosen(self.head.marginals(states, mask), tags), together.sum(dim=1), mask)
+        tags = self.head.best(states, mask, self.moves)
+        given_before = _chosen(self.head.log_probs(states, mask, tags), tags).masked_fill(~mask, 0.0)
+        return Tagged(tags, _chosen(self.head.marginals(states, mask), tags), given_before, mask)
 
     def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
         states, mask = self.states(batch.sequences(TEXT))
@@ -110,16 +132,40 @@ def tagger(
     shared: ReadingOfWords,
     pool_pieces: PoolPieces = "before",
     head: TagHeadChoice = Choice("linear"),
+    valid_spans: ValidSpans = True,
 ) -> Tagger:
     """p(tags | words): an encoder, and a head (`crf`: tags depend on each other) that predicts a tag for each word."""
     tokenizer = columns[TEXT].tokenizer
     if tokenizer is None:
         raise PartError(f"reads words, and the column '{TEXT}' has none", "task=tagging")
     reads, encodes = build_reading(shared, len(tokenizer))
+    labels = cast(LabelsColumn, columns[TAGS]).labels
+    moves = tag_moves(labels) if valid_spans else torch.zeros(len(labels) + 1, len(labels) + 1)
     model = Tagger(
-        reads, encodes, TAG_HEADS.build(head, encodes.dim, columns[TAGS].num_values), pool_pieces=pool_pieces
+        reads, encodes, TAG_HEADS.build(head, encodes.dim, columns[TAGS].num_values), moves, pool_pieces=pool_pieces
     )
     return initialise_uniform(model, shared.init_uniform)
+
+
+def tag_moves(tags: Sequence[str]) -> Tensor:
+    """Return 0 where a tag may follow on another and -inf elsewhere, (tag + 1, tag + 1), as `TagHead.best` takes it.
+
+    I-X, E-X and L-X follow on B-X or I-X alone; in schemes with E or L, a span that is begun is ended, too. All is
+    allowed among tags that mark no spans, without O, or where a span of some type cannot begin or end, as in IOB1.
+    """
+    letters = [SAME_LETTER.get(tag[:1], tag[:1]) for tag in tags]
+    kinds = [tag[1:] for tag in tags]
+    moves = torch.zeros(len(tags) + 1, len(tags) + 1)
+    of = {one: {kind for letter, kind in zip(letters, kinds, strict=True) if letter == one} for one in "BIE"}
+    closed = bool(of["E"])
+    complete = of["I"] | of["E"] <= of["B"] and (not closed or of["B"] <= of["E"])
+    if not mark_spans(tags) or "O" not in tags or not complete:
+        return moves
+    for one, tag in [(one, tag) for one in range(-1, len(tags)) for tag in range(-1, len(tags))]:
+        begun, goes_on = one >= 0 and letters[one] in "BI", tag >= 0 and letters[tag] in "IE"
+        if (goes_on and not (begun and kinds[one] == kinds[tag])) or (closed and begun and not goes_on):
+            moves[one, tag] = -torch.inf
+    return moves
 
 
 def _by_place(words: Sequences) -> tuple[Sequences, Tensor]:

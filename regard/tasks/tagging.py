@@ -6,14 +6,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar, cast
 
-from regard.answers.tags import TagsAnswer, TagsPrediction
+from regard.answers.tags import TaggedEntity, TagsAnswer, TagsPrediction
 from regard.attention import recording
 from regard.data.columns import WordsColumn
+from regard.data.columns.labels import LabelsColumn
 from regard.data.examples import ColumnTexts
 from regard.data.readers.conll import conll_layout
 from regard.data.readers.tables import Fields, TableLayout
 from regard.decoding import Answering
 from regard.errors import DataError
+from regard.evaluation.span_f1 import mark_spans, spans
 from regard.explain.alignment import merge_weights
 from regard.explain.alignment_view import mean_of_heads
 from regard.explain.maps import attention_maps
@@ -103,11 +105,15 @@ class TaggingTask(Task):
     def predict(self, model: Answering, batch: Batch) -> list[Prediction]:
         """Return the likeliest tags of each text, with the probability of each; the score is their joint one."""
         tagged, found = cast(Tagger, model).tag(batch), list[Prediction]()
-        rows = zip(tagged.tags, tagged.log_probs, tagged.scores.tolist(), tagged.mask, strict=True)
-        for words, (ids, each, score, mask) in zip(self._texts(batch), rows, strict=True):
-            text, log_probs = self.vocabularies[TAGS].decode((ids[mask] + PAD + 1).tolist()), each[mask].tolist()
+        marks = mark_spans(cast(LabelsColumn, self.vocabularies[TAGS]).labels)
+        rows = zip(tagged.tags, tagged.log_probs, tagged.given_before, tagged.scores.tolist(), tagged.mask, strict=True)
+        for words, (ids, each, before, score, mask) in zip(self._texts(batch), rows, strict=True):
+            text = self.vocabularies[TAGS].decode((ids[mask] + PAD + 1).tolist())
+            tags, log_probs = text.split(), each[mask].tolist()
             sure = [math.exp(one) for one in log_probs]
-            found.append(TagsPrediction(" ".join(words), text, score, log_probs, tags=text.split(), probabilities=sure))
+            marked = _entities(tags, log_probs, before[mask].tolist()) if marks else None
+            plain = TagsPrediction(" ".join(words), text, score, log_probs)
+            found.append(replace(plain, tags=tags, probabilities=sure, spans=marked))
         return found
 
     def explain(self, model: Model, batch: Batch) -> list[Explanation]:
@@ -130,6 +136,15 @@ class TaggingTask(Task):
         """Return the words of each text."""
         column = cast(WordsColumn, self.vocabularies[TEXT])
         return [column.words(ids) for ids in column.flat(batch.sequences(TEXT))]
+
+
+def _entities(tags: Sequence[str], log_probs: Sequence[float], given_before: Sequence[float]) -> list[TaggedEntity]:
+    """Return the entities of a text, each with the probability that its words have these tags.
+
+    This is that of its first tag, times those of the others given the tag before them.
+    """
+    places = [(span, log_probs[span.start] + sum(given_before[span.start + 1 : span.end])) for span in spans(tags)]
+    return [TaggedEntity(span, math.exp(min(one, 0.0))) for span, one in places]
 
 
 def _columns(words: list[str], tags: list[str]) -> dict[str, Tokens]:

@@ -1,6 +1,8 @@
 """Tagging: probabilities, explanations and figures by hand, and the commands from a file of CoNLL columns."""
 
 import json
+import re
+from itertools import pairwise, product
 from random import Random
 
 import pytest
@@ -18,7 +20,7 @@ from regard.data.columns import learn_columns
 from regard.data.examples import Example
 from regard.errors import DataError
 from regard.models import MODELS
-from regard.models.tagger import WORD_PIECES
+from regard.models.tagger import WORD_PIECES, tag_moves
 from regard.records import PAD, TAGS, TEXT
 from regard.registry import Choice
 from regard.reports import evaluate
@@ -47,7 +49,7 @@ def build(task, **settings):
 def test_each_tag_has_its_probability(task, head):
     model, (batch,) = build(task, head=Choice(head)), task.held(EXAMPLES, 1000)
     states, mask = model.states(batch.sequences(TEXT))
-    marginals, best = model.head.marginals(states, mask).exp().detach(), model.head.best(states, mask)
+    marginals, best = model.head.marginals(states, mask).exp().detach(), model.head.best(states, mask, model.moves)
     labels = task.vocabularies[TAGS].labels
     for row, found in enumerate(task.predict(model, batch)):
         text = TEXTS[batch.lines[row]]
@@ -266,3 +268,94 @@ def test_every_word_of_any_text_has_a_tag(folder):
         assert len(found.tags) == len(found.probabilities) == len(found.words) == len(text.split())
         assert found.explanation.target_tokens == found.tags
         assert all(found.source[start:end].split() == [found.source[start:end]] for start, end in found.words)
+
+
+# spans
+
+NAMES = ["B-A", "B-B", "I-A", "I-B", "O"]
+
+
+@pytest.fixture(scope="module")
+def names():
+    rows = [Example(1, {TEXT: "a b c d e", TAGS: " ".join(NAMES)})]
+    return TaggingTask(learn_columns(TaggingTask.columns, [rows], Choice("characters", {"size": 290}), shared=True))
+
+
+def drawn(task, **settings):
+    model = build(task, encoder=Choice("recurrent", {"hidden_dim": 6}), **settings)
+    for parameter in model.head.parameters():
+        torch.nn.init.normal_(parameter)
+    return model
+
+
+@pytest.mark.parametrize(
+    ("tags", "wrong", "right"),
+    [
+        (NAMES, ["O I-A", "I-A", "B-A I-B"], ["O B-A I-A", "B-A I-A I-A O", "B-A B-A"]),
+        (
+            ["B-A", "I-A", "E-A", "S-A", "O"],
+            ["B-A", "B-A O", "I-A E-A", "O E-A", "S-A I-A"],
+            ["B-A I-A E-A S-A", "B-A E-A O"],
+        ),
+        (["B-A", "I-A", "L-A", "U-A", "O"], ["B-A U-A", "O L-A"], ["U-A B-A L-A"]),
+        (["I-A", "B-B", "I-B", "O"], [], ["I-A", "O I-B"]),  # IOB1: an A has no B
+        (["DET", "NOUN"], [], ["NOUN DET"]),
+        (["B-A", "I-A"], [], ["I-A"]),  # without O
+    ],
+)
+def test_moves_are_those_of_the_scheme(tags, wrong, right):
+    moves = tag_moves(tags)
+    for texts, wanted in ((wrong, False), (right, True)):
+        for text in texts:
+            path = [-1, *map(tags.index, text.split()), -1]
+            assert all(moves[one, two] == 0 for one, two in pairwise(path)) == wanted, text
+
+
+@pytest.mark.parametrize("head", ["linear", "crf"])
+def test_only_valid_spans_are_written(names, head):
+    texts = [" ".join("abcde"[place:] + "edcba"[:place]) for place in range(5)] * 8
+    broken = re.compile(r"(^|O |-B )I-A|(^|O |-A )I-B")
+    written = {}
+    for valid in (True, False):
+        model = drawn(names, head=Choice(head), valid_spans=valid)
+        batch = names.batch([names.encode([{TEXT: text, TAGS: text_tags}])[0] for text, text_tags in _with_tags(texts)])
+        written[valid] = [found.text for found in names.predict(model, batch)]
+    assert not any(map(broken.search, written[True]))
+    assert any(map(broken.search, written[False]))
+
+
+def _with_tags(texts):
+    return [(text, " ".join(["O"] * len(text.split()))) for text in texts]
+
+
+@pytest.mark.parametrize("head", ["linear", "crf"])
+def test_an_entity_has_the_probability_of_its_tags(names, head):
+    """Against a sum over all sequences of tags in which its words have them."""
+    text, paths = "a b c d", torch.tensor(list(product(range(5), repeat=4)))
+    model = drawn(names, head=Choice(head))
+    batch = names.batch(names.encode([{TEXT: text, TAGS: "O O O O"}]))
+    (found,) = names.predict(model, batch)
+    states, mask = model.states(batch.sequences(TEXT))
+    rows = model.head.log_probs(states.expand(625, -1, -1), mask.expand(625, -1), paths)
+    joint = rows.gather(-1, paths.unsqueeze(-1)).squeeze(-1).sum(dim=-1).exp().detach()
+    ids = [NAMES.index(tag) for tag in found.tags]
+    assert found.entities
+    for (span, probability), told in zip(found.spans, found.entities, strict=True):
+        same = (paths[:, span.start : span.end] == torch.tensor(ids[span.start : span.end])).all(dim=-1)
+        assert probability == pytest.approx(float(joint[same].sum()))
+        assert (told["label"], told["text"]) == (span.type, text[told["start"] : told["end"]])
+        assert len(told["text"].split()) == span.end - span.start
+
+
+def test_json_has_the_entities(folder):
+    text = "  a  cat sees the big  dog "
+    (found,) = map(json.loads, said("predict", folder / "run", "--json", given=f"{text}\n").splitlines())
+    assert [(one["label"], one["text"]) for one in found["entities"]] == [("A", "cat"), ("A", "big  dog")]
+    assert all(
+        text[one["start"] : one["end"]] == one["text"] and 0 < one["probability"] <= 1 for one in found["entities"]
+    )
+
+
+def test_tags_that_mark_no_spans_have_no_entities(task):
+    (batch,) = task.held(EXAMPLES, 1000)
+    assert all("entities" not in found.details() for found in task.predict(build(task), batch))

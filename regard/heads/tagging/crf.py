@@ -6,7 +6,7 @@ On a bidirectional LSTM it is the tagger of https://arxiv.org/abs/1508.01991 and
 import torch
 from torch import Tensor, nn
 
-from regard.heads.tagging.tag_head import TagHead
+from regard.heads.tagging.tag_head import TagHead, viterbi
 from regard.ops.functional import wide
 
 
@@ -38,17 +38,10 @@ class CrfHead(TagHead):
         scores = self._scores(states)
         return (self._until(scores) + self._after(scores, mask)).log_softmax(dim=-1)
 
-    def best(self, states: Tensor, mask: Tensor) -> Tensor:
-        scores = self._scores(states)
-        most, following = self.end.expand(len(scores), -1), list[Tensor]()
-        for word in range(scores.shape[1] - 1, 0, -1):
-            best = (self.move + (scores[:, word] + most).unsqueeze(-2)).max(dim=-1)  # (batch, tag before)
-            most = torch.where(mask[:, word, None], best.values, most)
-            following.append(best.indices)
-        tags = [(self.begin + scores[:, 0] + most).argmax(dim=-1, keepdim=True)]
-        for indices in reversed(following):
-            tags.append(indices.gather(1, tags[-1]))
-        return torch.cat(tags, dim=1)
+    def best(self, states: Tensor, mask: Tensor, moves: Tensor) -> Tensor:
+        between = torch.cat([self.move, self.end.unsqueeze(1)], dim=1)
+        begin = nn.functional.pad(self.begin, (0, 1)).unsqueeze(0)
+        return viterbi(self._scores(states), mask, moves + torch.cat([between, begin]))
 
     def _scores(self, states: Tensor) -> Tensor:
         """Return emission scores (batch, word, tag), in float32 at least: sums over a sentence grow long."""

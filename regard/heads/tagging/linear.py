@@ -2,7 +2,7 @@
 
 from torch import Tensor, nn
 
-from regard.heads.tagging.tag_head import TagHead
+from regard.heads.tagging.tag_head import TagHead, viterbi
 
 
 class LinearTagHead(TagHead):
@@ -21,6 +21,6 @@ class LinearTagHead(TagHead):
         scores: Tensor = self.to_tag(states)
         return scores.log_softmax(dim=-1)
 
-    def best(self, states: Tensor, mask: Tensor) -> Tensor:
+    def best(self, states: Tensor, mask: Tensor, moves: Tensor) -> Tensor:
         scores: Tensor = self.to_tag(states)
-        return scores.argmax(dim=-1)
+        return viterbi(scores, mask, moves) if moves.any() else scores.argmax(dim=-1)

@@ -138,7 +138,7 @@ class PredictionAnswer(BaseModel):
     alternatives: list[dict[str, Any]]
     flags: list[dict[str, Any]]
     explanation: dict[str, Any] | None
-    # confidence, and whether it is calibrated; probabilities of labels; tags of words and their offsets; a warning;
+    # confidence, and whether it is calibrated; probabilities of labels; tags of words, offsets, entities; a warning;
     # place of a span; terms; parts of a score; memory: the segments most like the text, {percent, source, target,
     # origin, author, created, differs: [[in the text, in the segment, place in the segment]]}; from 100 per cent on the
     # first is the answer

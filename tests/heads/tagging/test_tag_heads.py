@@ -25,6 +25,7 @@ def states():
     return torch.randn(len(LENGTHS), max(LENGTHS), DIM, dtype=torch.float64)
 
 
+FREE = torch.zeros(TAGS + 1, TAGS + 1, dtype=torch.float64)
 MASK = torch.arange(max(LENGTHS)) < torch.tensor(LENGTHS).unsqueeze(-1)
 
 
@@ -76,9 +77,26 @@ def test_best_tags_are_the_likeliest_sequence(head):
     """Of many sentences: with few, a wrong step is often hidden by a tag that leads by far."""
     states, mask = torch.randn(60, 4, DIM, dtype=torch.float64) / 2, torch.ones(60, 4, dtype=torch.bool)
     mask[::2, 3] = False
-    for vectors, kept, found in zip(states, mask, head.best(states, mask), strict=True):
+    for vectors, kept, found in zip(states, mask, head.best(states, mask, FREE), strict=True):
         length = int(kept.sum())
         assert found[:length].tolist() == _paths(length)[_joint(head, vectors, length).argmax()].tolist()
+
+
+def test_best_tags_are_the_likeliest_that_moves_allow(head):
+    """No 1 at the front, 2 only on 1, none ends with 1."""
+    moves = FREE.clone()
+    moves[-1, 1] = moves[0, 2] = moves[2, 2] = moves[1, -1] = -torch.inf
+    states, mask = torch.randn(60, 4, DIM, dtype=torch.float64) / 2, torch.ones(60, 4, dtype=torch.bool)
+    mask[::2, 3] = False
+    for vectors, kept, found in zip(states, mask, head.best(states, mask, moves), strict=True):
+        length = int(kept.sum())
+        allowed = torch.tensor([_cost(moves, path) == 0 for path in _paths(length).tolist()])
+        joint = _joint(head, vectors, length).masked_fill(~allowed, -torch.inf)
+        assert found[:length].tolist() == _paths(length)[joint.argmax()].tolist()
+
+
+def _cost(moves, path):
+    return float(sum(moves[one, two] for one, two in pairwise([-1, *path, -1])))
 
 
 def test_padding_changes_nothing(head, states):
@@ -86,7 +104,7 @@ def test_padding_changes_nothing(head, states):
     other, strange = states.masked_fill(~MASK.unsqueeze(-1), 99.0), torch.where(MASK, tags, 0)
     assert_close(head.log_probs(states, MASK, tags)[MASK], head.log_probs(other, MASK, strange)[MASK])
     assert_close(head.marginals(states, MASK)[MASK], head.marginals(other, MASK)[MASK])
-    assert torch.equal(head.best(states, MASK)[MASK], head.best(other, MASK)[MASK])
+    assert torch.equal(head.best(states, MASK, FREE)[MASK], head.best(other, MASK, FREE)[MASK])
 
 
 def test_gradients_are_those_of_differences(head):
@@ -107,7 +125,7 @@ def test_a_row_without_words_is_finite(head):
     torch.stack(found).sum().backward()
     assert all(one.isfinite().all() for one in found)
     assert states.grad.isfinite().all()
-    assert head.best(states, nobody).shape == (1, 2)
+    assert head.best(states, nobody, FREE).shape == (1, 2)
 
 
 def test_linear_losses_are_those_of_torch(states):
@@ -135,7 +153,7 @@ def test_crf_without_moves_is_a_softmax_of_each_word(states):
     linear.to_tag.load_state_dict(crf.to_tag.state_dict())
     tags = torch.randint(0, TAGS, MASK.shape)
     assert_close(crf.log_probs(states, MASK, tags)[MASK], linear.log_probs(states, MASK, tags)[MASK])
-    assert torch.equal(crf.best(states, MASK)[MASK], linear.best(states, MASK)[MASK])
+    assert torch.equal(crf.best(states, MASK, FREE)[MASK], linear.best(states, MASK, FREE)[MASK])
 
 
 def test_crf_forbids_a_move_of_large_cost(states):
@@ -146,7 +164,8 @@ def test_crf_forbids_a_move_of_large_cost(states):
         head.to_tag.bias.copy_(torch.tensor([0.0, 1.0]))
         head.begin.copy_(torch.tensor([0.0, -1e4]))
         head.move[0, 1] = -1e4
-    assert head.best(states, MASK)[MASK].unique().tolist() == [0]
+    free = torch.zeros(3, 3, dtype=torch.float64)
+    assert head.best(states, MASK, free)[MASK].unique().tolist() == [0]
 
 
 @pytest.mark.parametrize("words", [1, 2000])
