@@ -26,7 +26,7 @@ from program import options
 import regard
 from regard.config.versions import MODEL
 from regard.data.toy import pairs
-from regard.recipes.teaching import TeachingRequest, teach
+from regard.recipes.teach import TeachingRequest, teach
 
 WORDS = "words"  # the domain of the demo's grammar
 NEW_WORDS = {"painter", "father", "teacher", "sad", "friday"}
@@ -83,7 +83,7 @@ def measured(
     changes = [f"training.seed={seed}", "training.threads=1", *given.settings]
     taught = teach(TeachingRequest(start, table, run, changes=changes), print, quiet=True)
     found: dict[str, Any] = {"kept": taught.changed, "core_minutes": (time.process_time() - began) / 60}
-    found["p_value"] = taught.report.values["new"]["p_value"]
+    found |= {name: taught.report.values["new"][name] for name in ("part", "p_value")}
     for name, one in (("new", texts[domain]), ("old", texts[OLD])):
         both = regard.evaluate(
             [start, run / MODEL if taught.changed else start],

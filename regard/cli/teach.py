@@ -51,10 +51,11 @@ def teach_command(
     """Train a translator on corrections of its answers.
 
     Takes 10 new corrections or more; lines of other languages are left out. Old text is mixed in. Trials learn a part
-    of the corrections and are tested on the others; then a training learns all. The weights change only if the tested
-    corrections gain beyond chance, and the dev set of the run loses nothing beyond chance and at most 0.1 points; both
-    are printed with intervals. The new weights are the next version of RUN, which predict and serve use; regard undo
-    brings the version before it back. Corrections of an undone version are left out.
+    of the corrections and are tested on the others; then a training learns all, and keeps the part of its change that
+    does not harm old text in the trials. The weights change only if the tested corrections gain beyond chance, and the
+    dev set of the run loses nothing beyond chance and at most 0.1 points; both are printed with intervals. The new
+    weights are the next version of RUN, which predict and serve use; regard undo brings the version before it back.
+    Corrections of an undone version are left out.
 
     regard teach runs/en-de better.jsonl
     regard teach runs/en-de pairs.tsv -o runs/taught
@@ -62,7 +63,7 @@ def teach_command(
     regard teach runs/en-de better.jsonl --old train.en train.de training.max_minutes=10
     """
     from regard.recipes.corrections import fetched
-    from regard.recipes.teaching import TeachingRequest, teach
+    from regard.recipes.teach import TeachingRequest, teach
 
     words = [] if file is None else [str(file)]
     if from_server is not None and file is not None and is_change(str(file)):

@@ -19,7 +19,6 @@ from regard.tasks.examples import count_of
 from regard.training import checkpoint as files
 
 START_FILE = "start.json"  # statistics of the initial weights on the dev sets
-_STEPS_FILE = "steps.jsonl"  # statistics of new text by each validation, where gains must be beyond chance
 CHOICE = "choice"  # the selection criterion among the scores of a validation
 _NEW, OLD_TEXT = "new", "old"
 _DIGEST = "old_texts"  # of the old dev set and its metric, in the file of the start
@@ -78,7 +77,6 @@ class Adaptation:
 
     Checkpoints are selected by the metric on new text. One that loses more than the tolerance on old text ranks behind
     the start; with `significant` also one whose gain on new text may be chance, or whose loss on old text is not.
-    Then the statistics of each validation are kept, for a test that accounts for their number.
     """
 
     def __init__(
@@ -119,9 +117,6 @@ class Adaptation:
             digest = {} if self.old is None else {_DIGEST: self.old.digest()}
             values = {name: one.tolist() for name, one in self.start.items()}
             write_checked(self.folder.path / START_FILE, {**values, **digest})
-        elif self.significant:
-            with (self.folder.path / _STEPS_FILE).open("a", encoding="utf-8") as file:
-                file.write(f"{json.dumps(rows[_NEW].tolist())}\n")
         values = {name: part.values(found[name]) for name, part in self.parts.items()}
         if self.old is None:
             return values[_NEW]
@@ -152,16 +147,23 @@ class Adaptation:
 
     def _is_sure(self, rows: Mapping[str, Statistics]) -> bool:
         """Return whether new text gains beyond chance, and old text does not lose beyond chance."""
-        ends = {}
-        for name, measure in self.measures.items():
-            low, high = self._test(name, rows[name]).interval
-            ends[name] = (low, high) if measure.higher_is_better else (-high, -low)
+        ends = {name: signed_interval(one, self._test(name, rows[name])) for name, one in self.measures.items()}
         return ends[_NEW][0] > 0 and ends[OLD_TEXT][1] >= 0
 
     def _figure(self, name: str, rows: Statistics) -> float:
         """Return the metric of a text, signed so that higher is better."""
-        measure = self.measures[name]
-        return (1 if measure.higher_is_better else -1) * measure.value(rows.sum(axis=0))
+        return signed_value(self.measures[name], rows)
+
+
+def signed_value(measure: Measure, rows: Statistics) -> float:
+    """Return the metric of texts, signed so that higher is better."""
+    return (1 if measure.higher_is_better else -1) * measure.value(rows.sum(axis=0))
+
+
+def signed_interval(measure: Measure, test: SignificanceTest) -> tuple[float, float]:
+    """Return the interval of a difference, signed so that a gain is above 0."""
+    low, high = test.interval
+    return (low, high) if measure.higher_is_better else (-high, -low)
 
 
 def start_is_due(folder: RunFolder) -> bool:
@@ -175,13 +177,6 @@ def start_statistics(folder: RunFolder) -> dict[str, Statistics]:
     """Return the statistics of the start, by text. Raises CheckpointError where they cannot be read."""
     found = _start_values(folder)
     return {name: np.asarray(found[name], dtype=np.float64) for name in (_NEW, OLD_TEXT) if name in found}
-
-
-def step_statistics(folder: RunFolder) -> tuple[Statistics, list[Statistics]]:
-    """Return the statistics of new text by the start and by each validation of a training that was not interrupted."""
-    file = folder.path / _STEPS_FILE
-    lines = file.read_text("utf-8").splitlines() if file.is_file() else []
-    return start_statistics(folder)[_NEW], [np.asarray(json.loads(line), dtype=np.float64) for line in lines]
 
 
 def first_statistics(folder: RunFolder, old: OldText, *, same_settings: bool) -> Statistics | None:

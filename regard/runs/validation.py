@@ -59,6 +59,10 @@ class Validation:
         self._show(outcome)
         return statistics
 
+    def rows(self) -> Statistics:
+        """Return the statistics (example, statistic) of the first measure."""
+        return self.statistics()[self.measures[0].key]
+
     def values(self, statistics: Mapping[str, Statistics]) -> dict[str, float]:
         """Return all metrics of these statistics; empty where there are none."""
         return {one.key: one.value(statistics[one.key].sum(axis=0)) for one in self.measures if statistics}

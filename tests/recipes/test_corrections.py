@@ -5,7 +5,6 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Thread
 from typing import ClassVar
 
-import numpy as np
 import pytest
 import torch
 from small_runs import regard, unsaid
@@ -14,7 +13,7 @@ from regard.config import read_checked
 from regard.data import toy
 from regard.errors import ConfigError, RegardError
 from regard.experiment import read_experiment
-from regard.recipes import corrections, teaching
+from regard.recipes import corrections, teach
 from regard.recipes.corrections import fetched, seen_corrections, trials, without_marks
 from regard.runs import Run, RunFolder
 from regard.runs.adaptation import START_FILE
@@ -124,7 +123,7 @@ def test_the_start_stays_unless_corrections_gain(run, tmp_path):
 
 
 def test_the_start_stays_where_the_standing_set_loses(run, tmp_path, monkeypatch):
-    monkeypatch.setattr("regard.runs.adaptation.selection_score", lambda figure, start, *_: start - (figure != start))
+    monkeypatch.setattr("regard.recipes.teach.lesson.signed_interval", lambda *_: (-2.0, -1.0))  # beyond chance
     better = suggested(tmp_path / "better.jsonl", pairs(12, 7))
     done = regard("teach", run, better, *QUICK)
     assert done.code == 0, done.said
@@ -164,7 +163,7 @@ def test_an_interrupted_lesson_names_what_the_same_command_does(run, tmp_path, m
     def stop(*given, **named):
         raise Interrupted("stopped")
 
-    monkeypatch.setattr(teaching, "teach", stop)
+    monkeypatch.setattr(teach, "teach", stop)
     done = regard("teach", run, suggested(tmp_path / "better.jsonl", pairs(12, 7)), *output)
     assert done.code == 75
     assert ("stopped; go on with the same command" in done.said) is goes_on
@@ -174,27 +173,16 @@ def test_an_interrupted_lesson_names_what_the_same_command_does(run, tmp_path, m
 def test_an_interrupted_lesson_goes_on_only_with_the_same_trials(run, tmp_path, monkeypatch):
     table = tmp_path / "pairs.tsv"
     table.write_text("".join(f"{source}\t{target}\n" for source, target in pairs(12, 7)), encoding="utf-8")
-    request = teaching.TeachingRequest(run, table, tmp_path / "taught", changes=QUICK)
-    monkeypatch.setattr(teaching._Lesson, "learned", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
+    request = teach.TeachingRequest(run, table, tmp_path / "taught", changes=QUICK)
+    monkeypatch.setattr(teach.CorrectionLesson, "learned", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
-        teaching.teach(request, print)
-    monkeypatch.setattr(teaching._Lesson, "_trial", lambda *_: pytest.fail("the trials are made again"))
+        teach.teach(request, print)
+    monkeypatch.setattr(teach.CorrectionLesson, "_trial", lambda *_: pytest.fail("the trials are made again"))
     with pytest.raises(KeyboardInterrupt):
-        teaching.teach(request, print)
+        teach.teach(request, print)
     for other in ({"changes": [*QUICK, "training.seed=9"]}, {"old": ("a.en", "a.de")}):
         with pytest.raises(ConfigError, match="not empty"):
-            teaching.teach(request._replace(**other), print)
-
-
-def test_trials_are_joined_by_update():
-    first, second = ({update: np.full((2, 1), update + part) for update in updates}
-                     for part, updates in ((0.1, (10, 20, 27)), (0.2, (10, 20, 30, 34))))  # fmt: skip
-    joined = teaching.joined_steps([first, second])
-    assert {update: rows.ravel().tolist() for update, rows in joined.items()} == {
-        update: [update + 0.1] * 2 + [update + 0.2] * 2 for update in (10, 20)
-    }
-    with pytest.raises(ConfigError, match="max_minutes"):
-        teaching.joined_steps([{7: first[10]}, {8: first[10]}])
+            teach.teach(request._replace(**other), print)
 
 
 def test_too_little_time_for_a_trial_is_one_line(run, tmp_path):

@@ -14,6 +14,7 @@ from regard.evaluation import METRICS
 from regard.evaluation.significance import paired_bootstrap
 from regard.recipes.repair import RepairRequest, faults, proof, training
 from regard.recipes.repair import texts as texts_of
+from regard.recipes.weight_change import weight_copies
 from regard.registry import Choice
 
 REPAIRS = [("a dog reads 3 books.", "ein Hund liest 3 Bücher."), ("three cats", "zwei Hunde")]
@@ -102,7 +103,7 @@ def test_the_weights_with_most_right_answers_are_kept(place, monkeypatch):
     counts, seen = iter([0, 1, 0, 1, 0]), []
 
     def learned():
-        seen.append(training._weights(after))
+        seen.append(weight_copies(after.model))
         return next(counts)
 
     monkeypatch.setattr(trainer, "_learned", learned)
@@ -256,7 +257,7 @@ def test_the_least_change_that_repairs_is_kept(place, monkeypatch):
         return [(first - start).mean().item() > 0.4] * len(pairs)
 
     monkeypatch.setattr(training, "right_answers", right)
-    strength = trainer._weaken(training._weights(before))
+    strength = trainer._weaken(weight_copies(before.model))
     assert 0.4 < strength < 0.45
     for one, other in zip(after.model.parameters(), before.model.parameters(), strict=True):
         torch.testing.assert_close(one, other + strength)

@@ -19,7 +19,7 @@ from small_runs import PAIRS, SMALL, regard, write_texts
 from regard.config import settings_folder
 from regard.config.versions import MODEL, current_version, new_version, undo_version, use_version, versions_held
 from regard.errors import RegardError
-from regard.recipes.teaching import TeachingRequest, teach
+from regard.recipes.teach import TeachingRequest, teach
 from regard.runs import Run, RunFolder
 
 KILLS, SWAPS = int(os.environ.get("REGARD_KILLS", "100")), int(os.environ.get("REGARD_SWAPS", "20"))
@@ -27,7 +27,7 @@ REQUESTS = int(os.environ.get("REGARD_REQUESTS", "10000"))
 QUICK = ["training.max_updates=4", "training.validate_every=4", "training.learning_rate=0.03", "data.old.metric=loss",
          "data.old.tolerance=100"]  # fmt: skip
 CONTEXT = multiprocessing.get_context("forkserver")  # torch is imported once
-CONTEXT.set_forkserver_preload(["regard.recipes.teaching", "torch._dynamo"])
+CONTEXT.set_forkserver_preload(["regard.recipes.teach", "torch._dynamo"])
 
 
 @contextmanager

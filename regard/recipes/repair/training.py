@@ -4,7 +4,7 @@ Vectors of words change texts with pieces of these words alone. All weights end 
 """
 
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import torch
@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from regard.predictor import Predictor
 from regard.recipes.repair.faults import RepairPair
+from regard.recipes.weight_change import WeightChange, bisected, put_weights, weight_copies
 from regard.runs.texts import Say
 
 _Row = TypeVar("_Row")
@@ -22,7 +23,6 @@ _HOLD = 10.0  # weight of the divergence from old answers, beside the loss of th
 _WORD_RATE, _WORD_UPDATES = 0.05, 200  # the rate is a fraction of the standard deviation of the vectors
 _RATE, _UPDATES, _CHECK_EVERY, _PATIENCE = 5e-4, 400, 10, 50
 _CHECKED = 100  # transfers whose answers are checked
-_HALVINGS = 5  # of the range of strengths
 
 
 class Transfer(NamedTuple):
@@ -68,15 +68,15 @@ class RepairTrainer:
         """
         given = right_answers(self.before, self.lesson.repairs)
         wrong = [pair for pair, right in zip(self.lesson.repairs, given, strict=True) if not right]
-        start = _weights(self.after)
+        start = weight_copies(self.after.model)
         vectors = self._train_vectors()
         mended = sum(right_answers(self.after, wrong))
         if mended >= MENDED * len(wrong):
             return RepairUpdates(vectors, 0, 0.0)
         if mended:
-            start = _weights(self.after)
+            start = weight_copies(self.after.model)
         else:
-            _restore(self.after.model.parameters(), start)
+            put_weights(self.after.model, start)
             vectors = 0
         updates = self._train([*self.after.model.parameters()], _RATE, _UPDATES, self.lesson.held)
         return RepairUpdates(vectors, updates, self._weaken(start))
@@ -106,7 +106,7 @@ class RepairTrainer:
         Its weights are kept.
         """
         optimizer = torch.optim.AdamW(parameters, lr=rate, weight_decay=0.0)
-        best, last, kept = -1, 0, _copies(parameters)
+        best, last, kept = -1, 0, weight_copies(self.after.model)
         for update in range(1, updates + 1):
             loss = self._loss(held)
             self.after.model.zero_grad()
@@ -117,10 +117,10 @@ class RepairTrainer:
                 right, count = self._learned(), len(self.right) + len(self.checked)
                 self.say(f"update {update}: loss {loss.item():.3f}, {right} of {count} answers right")
                 if right > best:
-                    best, last, kept = right, update, _copies(parameters)
+                    best, last, kept = right, update, weight_copies(self.after.model)
                 if right == count or update - last >= _PATIENCE:
                     break
-        _restore(parameters, kept)
+        put_weights(self.after.model, kept)
         return last
 
     def _learned(self) -> int:
@@ -145,36 +145,20 @@ class RepairTrainer:
     def _some(self, rows: Sequence[_Row]) -> list[_Row]:
         return self.draw.sample(rows, min(len(rows), _ROWS))
 
-    def _weaken(self, start: Sequence[Tensor]) -> float:
-        """Return the least part of the change that keeps as many pairs right, by halving, and go back to it."""
-        end, most = _weights(self.after), sum(right_answers(self.after, self.right))
-        low, high = 0.0, 1.0
-        for _ in range(_HALVINGS):
-            _move(self.after, start, end, middle := (low + high) / 2)
-            enough = sum(right_answers(self.after, self.right)) >= most
-            low, high = (low, middle) if enough else (middle, high)
-        _move(self.after, start, end, high)
-        return high
+    def _weaken(self, start: list[Tensor]) -> float:
+        """Return the least part of the change that keeps as many pairs right, and go back to it."""
+        change, most = WeightChange(self.after.model, start, weight_copies(self.after.model)), self._right()
 
+        def is_enough(part: float) -> bool:
+            change.keep(part)
+            return self._right() >= most
 
-def _weights(predictor: Predictor) -> list[Tensor]:
-    return _copies(predictor.model.parameters())
+        _, least = bisected(is_enough)
+        change.keep(least)
+        return least
 
-
-def _copies(parameters: Iterable[nn.Parameter]) -> list[Tensor]:
-    return [one.detach().clone() for one in parameters]
-
-
-def _restore(parameters: Iterable[nn.Parameter], values: Sequence[Tensor]) -> None:
-    with torch.no_grad():
-        for one, value in zip(parameters, values, strict=True):
-            one.copy_(value)
-
-
-def _move(predictor: Predictor, start: Sequence[Tensor], end: Sequence[Tensor], strength: float) -> None:
-    with torch.no_grad():
-        for one, first, last in zip(predictor.model.parameters(), start, end, strict=True):
-            one.copy_(first.lerp(last, strength))
+    def _right(self) -> int:
+        return sum(right_answers(self.after, self.right))
 
 
 def _batch(predictor: Predictor, pairs: Sequence[RepairPair]) -> Any:
