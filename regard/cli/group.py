@@ -96,7 +96,7 @@ def _one_line() -> Iterator[None]:
 
 
 def _too_little(error: Exception) -> str:
-    """What to do where memory, or threads, did not suffice; "" for other errors."""
+    """Return what to do where memory or threads did not suffice; "" for other errors."""
     if isinstance(error, typer.Exit):  # a RuntimeError, too: the end of --help, which is to load no torch
         return ""
     if isinstance(error, ImportError):
