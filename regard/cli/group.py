@@ -113,7 +113,7 @@ def _too_little(error: Exception) -> str:
 
 def _write_no_more() -> None:
     """Drop unwritten output, which would fail again when Python ends."""
-    with suppress(OSError, ValueError):  # a stdout that is no file
+    with suppress(OSError, ValueError):  # a stdout that is not a file
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -53,7 +53,7 @@ class AdversarialStabilityObjective(Objective):
         source = context.task.vocabularies[SOURCE]
         if noise == "lexical" and source.tokenizer is None:
             raise PartError("'lexical' replaces pieces of a text, and this source is none", "feature", setting="noise")
-        self.model = (model,)  # a tuple, so that it is no submodule
+        self.model = (model,)  # a tuple, so that it is not a submodule
         self.lexical, self.replace_probability, self.num_nearest = noise == "lexical", replace_probability, num_nearest
         self.std, self.noisy_weight, self.invariance_weight, self.label_smoothing = (
             std,

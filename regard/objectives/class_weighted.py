@@ -42,7 +42,7 @@ class ClassWeightedObjective(Objective):
         model = context.model
         if not isinstance(model, LabelModel):
             raise PartError("weighs classes, and this model chooses none", "objective=likelihood")
-        self.model = (model,)  # a tuple, so that it is no submodule
+        self.model = (model,)  # a tuple, so that it is not a submodule
         self.label_smoothing = label_smoothing
         column = cast(LabelColumn, context.task.vocabularies[model.label])
         weights = balanced(column) if class_weights is None else weights_by_label(column, class_weights)

@@ -50,7 +50,7 @@ class CycleGanObjective(Objective):
         if not isinstance(model, CipherGan):
             raise PartError("needs the generators of a cipher_gan, and this model has none", "model=cipher_gan")
         context.need_uncompiled("the gradient penalty differentiates twice, and compiled code cannot")
-        self.model = (model,)  # a tuple, so that it is no submodule
+        self.model = (model,)  # a tuple, so that it is not a submodule
         self.cycle, self.penalty = cycle, penalty
         dim = next(iter(model.embeddings.values())).shape[1] + model.timing
         self.discriminators = module_dict(

@@ -86,7 +86,7 @@ class DenoisingBackTranslationObjective(Objective):
         self.given, self.temperature, self.kept = given, temperature, kept
         self.drop, self.blank, self.swap = drop, blank, swap
         self.max_copied, self.label_smoothing = max_copied, label_smoothing
-        self.model, self.languages = (writer,), writer.languages  # a tuple, so that it is no submodule
+        self.model, self.languages = (writer,), writer.languages  # a tuple, so that it is not a submodule
         self.turns = (_DISCRIMINATOR, MAIN) if adversarial else (MAIN,)
         dim = next(iter(writer.encoders.values())).encoder.dim
         self.discriminator = discriminator(dim) if adversarial else None

@@ -29,7 +29,7 @@ class SequenceDistillationObjective(Objective):
     ) -> None:
         super().__init__(context)
         need_writer(context, "sequence_distillation")
-        self.teachers = (context.teacher(teacher),)  # a tuple, so that it is no submodule
+        self.teachers = (context.teacher(teacher),)  # a tuple, so that it is not a submodule
         self.search = context.search or BeamSearch()
         self.weight, self.label_smoothing = weight, label_smoothing
 

@@ -33,7 +33,7 @@ class WithLanguageModelObjective(Objective):
         if not isinstance(model, CausalClassifier):
             problem = "reads and writes a text with one network, and this model does not"
             raise PartError(problem, "model=causal_classifier, or objective=likelihood")
-        self.model = (model,)  # a tuple, so that it is no submodule
+        self.model = (model,)  # a tuple, so that it is not a submodule
         self.weight, self.label_smoothing = weight, label_smoothing
 
     def loss(self, batch: Batch, turn: str) -> Loss:

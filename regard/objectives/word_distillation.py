@@ -36,7 +36,7 @@ class WordDistillationObjective(Objective):
         label_smoothing: LabelSmoothing = 0.1,
     ) -> None:
         super().__init__(context)
-        self.teachers = (context.teacher(teacher),)  # a tuple, so that it is no submodule
+        self.teachers = (context.teacher(teacher),)  # a tuple, so that it is not a submodule
         self.weight, self.temperature, self.label_smoothing = weight, temperature, label_smoothing
 
     def loss(self, batch: Batch, turn: str) -> Loss:
