@@ -90,6 +90,9 @@ def test_a_network_that_would_stay_far_below_phrases_leaves_them_the_time(texts,
     assert late == {"network", "self_taught"} and "no network to begin with" in found["left_out"]["reranked"]
     said = (texts / "run" / "report.md").read_text()
     assert "more time: network, self_taught had none" in said
+    (line,) = (one for one in done.said.splitlines() if one.startswith("no network is trained, phrases have"))
+    assert line.endswith("of what phrases reach (forecast)")
+    assert f"- {line}\n" in said
 
 
 @pytest.mark.parametrize(("seconds", "given", "hopeless"), [

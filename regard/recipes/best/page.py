@@ -58,6 +58,11 @@ def best_page(report: Report, title: str) -> str:
     )
 
 
+def without_networks(why: str) -> str:
+    """Return the decision against networks, as a line of the log and the page."""
+    return f"no network is trained, phrases have its time: {why}"
+
+
 def step_outcome(one: StepResult) -> str:
     """Return whether a step was the best when it was made, was kept or was dropped."""
     if one.leads or not one.kept:
@@ -97,6 +102,8 @@ def _more(folder: Path, results: Sequence[StepResult], left_out: Mapping[str, st
         gain = last_third(step_folder_of(folder, one.step)) if one.family == "network" else 0.0
         if gain >= _STEEP:
             yield f"more time: {one.step} gained {gain:.1f} dev BLEU in the last third of its training"
+    if left_out.get("network", "").startswith(f"{NO_TIME}: "):
+        yield without_networks(left_out["network"])
     late = [name for name, why in left_out.items() if why.startswith(_LATE)]
     if late:
         yield f"more time: {', '.join(late)} had none (the same command with a larger --minutes goes on)"

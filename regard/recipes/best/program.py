@@ -17,7 +17,7 @@ from regard.errors import CheckpointError, ConfigError, DataError, RegardError, 
 from regard.experiment import Experiment, count_examples
 from regard.experiment.complete_settings import learnt_examples
 from regard.recipes.best.networks import hopeless_network
-from regard.recipes.best.page import best_page, best_report, step_outcome
+from regard.recipes.best.page import best_page, best_report, step_outcome, without_networks
 from regard.recipes.best.pairs import BestTexts, dev_size, made_texts, make_texts
 from regard.recipes.best.phrases import MEASURED_PAIRS, PATIENCE, PhraseTimes, measured_times, times_of
 from regard.recipes.best.step import NO_TIME, BestStep, NoGainError, StepResult
@@ -227,6 +227,8 @@ def _try(work: Workshop, state: _State, seconds: float, say: Say) -> None:
     if "network" in steps and "phrases" in BEST_STEPS:
         share = steps["network"].fraction / sum(one.fraction for one in steps.values())
         hopeless = hopeless_network(work, (seconds - state.seconds) * share)
+    if hopeless:
+        say(without_networks(hopeless))
     for name, step in [*steps.items()]:
         if step.family == "network" and not work.results:
             hopeless = ""  # phrases did not make a translator
@@ -234,7 +236,6 @@ def _try(work: Workshop, state: _State, seconds: float, say: Say) -> None:
         del steps[name]
         if hopeless and step.family == "network":
             left_out[name] = hopeless
-            say(f"{name}: {hopeless}")
             continue
         left = seconds - state.seconds
         mine = left * step.fraction / sum(later)

@@ -26,6 +26,7 @@ const PHRASES = [
   [/^forecast: none, (.*)$/, (why) => `无法预测：${why}`],
   [/^more pairs: (.*) BLEU \(forecast\)$/, (gains) => `增加句对：${gains.replaceAll(" more ", " 对 ")} BLEU（预测）`],
   [/^no --text-(source|target) was given$/, (side) => `未给出 --text-${side}`],
+  [/^no network is trained, phrases have its time: too little time was left: (.*)$/, (why) => `不训练网络，其时间归短语模型：剩余时间不足：${why}`],
   [/^too little time was left$/, () => "剩余时间不足"], [/^too little time was left: (.*)$/, (why) => `剩余时间不足：${why}`],
   [/^not one line was translated in its time$/, () => "在所分时间内一行也未译完"], [/^there is one network alone$/, () => "只有一个网络"],
   [/^there is no (\w+) to begin with$/, (family) => `没有可用的${SIDES[family] ?? family}`],
