@@ -120,8 +120,9 @@ def measure(given: argparse.Namespace) -> Mapping[str, Any]:
     for name, changes in {"network": [], "without noise": QUIET_NOISE}.items():
         run = folder / name.replace(" ", "-")
         request = UnpairedRequest((texts[0], texts[1]), run, [*given.changes, *changes], given.seed_pairs)
-        if not RunFolder(request.phrases / f"{CODES[1]}-{CODES[0]}").finished:
-            train_without_pairs(request, print)
+        finished = RunFolder(request.phrases / f"{CODES[1]}-{CODES[0]}").finished
+        if not (finished or train_without_pairs(request, print)):
+            raise SystemExit(f"interrupted: regard train {run} --resume, then the same command")
         if not figures:
             figures |= word_figures(folder / "network-start", given.seed_pairs, parts["train"], parts["test"])
         figures[name] = network_figures(run, parts["test"])
