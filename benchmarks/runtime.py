@@ -8,7 +8,6 @@ are compared without safeguards, which are Regard's own.
 """
 
 import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -30,14 +29,11 @@ def opened(
 ) -> tuple[dict[str, Callable[[], Any]], dict[str, list[str]], list[str]]:
     """Functions that translate the lines, processes that translate one sentence, and how many texts are equal."""
     from regard.exchange import export_folder, format_named
-    from regard.exchange.runtime import ENGINE_SOURCE
-    from regard.ops.kernels.library import library
     from regard.predictor import load
+    from regard.predictor.engines.runtime import compiled_engine
     from regard_runtime import RuntimeTranslator
 
-    compiled = library(ENGINE_SOURCE)
-    if compiled is None:
-        sys.exit("there is no compiler")
+    compiled = compiled_engine()
     runs, starts, equal = dict[str, Callable[[], Any]](), {"regard": ["-m", "regard", "predict", str(run)]}, list[str]()
     for precision in ("float32", "int8"):
         predictor, place = load(run, [f"decoding.precision={precision}"]), folder / precision

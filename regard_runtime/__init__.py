@@ -4,6 +4,7 @@ from regard_runtime import RuntimeTranslator
 RuntimeTranslator("FOLDER").translate(["A sentence."])
 """
 
-from regard_runtime.translator import FolderError, Forced, RuntimeTranslator, Translation
+from regard_runtime.folder import FolderError
+from regard_runtime.translator import Forced, RuntimeTranslator, Translation
 
 __all__ = ["FolderError", "Forced", "RuntimeTranslator", "Translation"]

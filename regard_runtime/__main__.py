@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TextIO
 
-from regard_runtime.translator import FolderError, RuntimeTranslator
+from regard_runtime.folder import FolderError
+from regard_runtime.translator import RuntimeTranslator
 
 _LINES = 256  # of the input that are read before they are translated
 

@@ -45,6 +45,11 @@ class SearchRules(NamedTuple):
         """Return the divisor of a score, for a length with the end."""
         return float(((5.0 + length) / 6.0 if self.gnmt else float(length)) ** self.length_penalty)
 
+    def limit(self, size: int, most: int) -> int:
+        """Return the most ids of a translation with its end, for a source of this size; `most` of any source."""
+        single = ctypes.c_float  # torch multiplies lengths in float32
+        return max(1, min(int(single(size * single(self.max_ratio).value).value) + self.max_extra, most))
+
 
 class EngineHypothesis(NamedTuple):
     """A target."""

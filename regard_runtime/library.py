@@ -6,6 +6,7 @@ import hashlib
 import os
 import platform
 import stat
+import sys
 from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
@@ -87,6 +88,7 @@ def engine_library() -> ctypes.CDLL:
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     if not _is_own(folder):
         raise OSError(f"{folder} could be written by others; set XDG_CACHE_HOME to a folder of your own")
+    print("compiling the engine for this processor, once", file=sys.stderr)
     return ctypes.CDLL(str(build(wanted[:1], folder)[0]))
 
 

@@ -1,26 +1,21 @@
 """A folder of `regard export RUN --to runtime`, opened: texts in, translations out."""
 
 import ctypes
-import hashlib
-import json
 import mmap
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from regard_runtime.engine import Engine, EngineFault, SearchRules, TensorPlace
+from regard_runtime.engine import Engine, EngineFault, EngineHypothesis, SearchRules, TensorPlace
+from regard_runtime.folder import SETTINGS_NAME, FolderError, read_json, read_settings
 from regard_runtime.library import engine_library
 from regard_runtime.loops import loop_of
 from regard_runtime.pieces import piece_table
 
-SETTINGS_NAME, WEIGHTS_NAME = "translator.json", "weights.bin"
+WEIGHTS_NAME = "weights.bin"
 _TOGETHER = 2048  # pieces of the sources that are searched at once
 _NO_TENSOR = TensorPlace(0, 0, 0, 0)
-
-
-class FolderError(ValueError):
-    """Raised for a folder that is not an export, or a damaged one."""
 
 
 class Translation(NamedTuple):
@@ -29,6 +24,8 @@ class Translation(NamedTuple):
     text: str
     score: float
     finished: bool  # False: cut off at the limit of its length, or where a loop began anew
+    looped: bool = False  # a loop was removed
+    ids: Sequence[int] = ()  # of its pieces
 
 
 class Forced(NamedTuple):
@@ -57,14 +54,15 @@ class RuntimeTranslator:
         ValueError for a setting that the search does not have.
         """
         folder = Path(folder)
-        self.settings = read_settings(folder)
+        self.settings = _checked(folder)
         unknown = {*search} - {*SearchRules._fields}
         if unknown:
             raise ValueError(f"the search has no setting {min(unknown)}; it has {', '.join(SearchRules._fields)}")
         self.rules = SearchRules(**{**self.settings["search"], **search})
         if self.rules.size < 1 or threads < 0:
             raise ValueError("the beam size is 1 or more, and threads are 0 or more")
-        kept = {name: piece_table(_json(folder / name)) for name in {self.settings["source"], self.settings["target"]}}
+        names = {self.settings["source"], self.settings["target"]}
+        kept = {name: piece_table(read_json(folder / name)) for name in names}
         self.source, self.target = (kept[self.settings[name]] for name in ("source", "target"))
         self.threads = threads or os.cpu_count() or 1
         self._engine = _opened(folder, self.settings, engine_library() if library is None else library)
@@ -88,14 +86,9 @@ class RuntimeTranslator:
         rules = self.rules._replace(size=max(self.rules.size, n_best))
 
         def search(group: Sequence[int]) -> None:
-            sources = [rows[number] for number in group]
-            limits = [self.limit(len(source)) for source in sources]
-            for number, some in zip(group, self._engine.translate(sources, rules, limits, n_best), strict=True):
-                ends = [self._loop(rows[number], one.ids) if safeguards else None for one in some]
-                found[number] = [
-                    Translation(self.target.decode(one.ids[:end]), one.score, one.finished and end is None)
-                    for one, end in zip(some, ends, strict=True)
-                ]
+            answers = self.searched([rows[number] for number in group], rules, n_best)
+            for number, some in zip(group, answers, strict=True):
+                found[number] = [self._translation(rows[number], one, safeguards) for one in some]
 
         if len(groups) > 1 and self.threads > 1:
             from concurrent.futures import ThreadPoolExecutor  # slow to import, and one text needs none
@@ -112,7 +105,10 @@ class RuntimeTranslator:
 
         Raises ValueError for a text that is too long, with its number.
         """
-        read, written = self.ids(source, number), self.target.encode(target)
+        return self.forced_ids(self.ids(source, number), self.target.encode(target))
+
+    def forced_ids(self, read: Sequence[int], written: Sequence[int]) -> Forced:
+        """Return probabilities and alignment for ids of a source with their end, and of a target without it."""
         log_probs, weights = self._engine.force(read, written)
         end, listed = self.settings["shape"]["end"], (self.source.listed, self.target.listed)
         source_pieces, target_pieces = (
@@ -120,12 +116,17 @@ class RuntimeTranslator:
         )
         return Forced(source_pieces, target_pieces, log_probs, weights)
 
-    def _loop(self, source: Sequence[int], ids: Sequence[int]) -> int | None:
-        """Return where a loop begins anew that the source has not; None without one."""
-        end = loop_of(ids)
-        if end is None or loop_of(source) is not None or not any(map(str.isalpha, self.target.decode(ids[end:]))):
-            return None  # without a letter it may be a long number or a line
-        return end
+    def _translation(self, source: Sequence[int], found: EngineHypothesis, safeguards: bool) -> Translation:
+        """A hypothesis, cut where a loop begins anew that the source has not."""
+        end, written = loop_of(found.ids) if safeguards else None, found.ids
+        if end is not None and (
+            loop_of(source) is not None or not any(map(str.isalpha, self.target.decode(written[end:])))
+        ):
+            end = None  # without a letter it may be a long number or a line
+        whole = end is None
+        return Translation(
+            self.target.decode(written[:end]), found.score, found.finished and whole, not whole, written[:end]
+        )
 
     def ids(self, text: str, number: int) -> list[int]:
         """Return the ids of a text with its end; `number` names it in the ValueError for one that is too long."""
@@ -137,22 +138,20 @@ class RuntimeTranslator:
             raise ValueError(f"text {number}: {len(found) - 1} pieces are more than this model takes ({most})")
         return found
 
-    def limit(self, size: int) -> int:
-        """Return the most ids of a translation with its end, for a source of this size."""
-        asked = int(_single(size * _single(self.rules.max_ratio))) + self.rules.max_extra
-        return max(1, min(asked, self.settings["max_target"]))
+    def searched(
+        self, sources: Sequence[Sequence[int]], rules: SearchRules, n_best: int = 1
+    ) -> list[list[EngineHypothesis]]:
+        """Return the hypotheses of each source (ids with their end), the best first."""
+        limits = [rules.limit(len(source), self.settings["max_target"]) for source in sources]
+        return self._engine.translate(sources, rules, limits, n_best)
 
 
-def read_settings(folder: Path) -> dict[str, Any]:
-    """Read translator.json, and compare each file with its SHA-256 there. Raises FolderError."""
-    settings = _json(folder / SETTINGS_NAME)
+def _checked(folder: Path) -> dict[str, Any]:
+    """The settings of an export to runtime. Raises FolderError."""
+    settings = read_settings(folder)
     if settings.get("program") != "runtime":
         raise FolderError(f"{folder} is not an export to runtime: regard export RUN --to runtime -o FOLDER makes one")
-    for name, digest in settings.get("files", {}).items():
-        file = folder / name
-        if not file.is_file() or hashlib.sha256(file.read_bytes()).hexdigest() != digest:
-            raise FolderError(f"{file} is {'damaged' if file.is_file() else 'missing'}: export the run again")
-    needed = {"files", "search", "shape", "reals", "tensors", "source", "target", "max_source", "max_target"}
+    needed = {"search", "shape", "reals", "tensors", "source", "target", "max_source", "max_target"}
     if missing := needed - settings.keys():
         raise FolderError(f"{folder / SETTINGS_NAME} has no {min(missing)}: export the run again")
     return settings
@@ -192,18 +191,3 @@ def _groups(rows: Mapping[int, Sequence[int]]) -> list[list[int]]:
         groups[-1].append(number)
         size += len(rows[number])
     return groups
-
-
-def _single(number: float) -> float:
-    """Round to float32, as torch multiplies lengths."""
-    return ctypes.c_float(number).value
-
-
-def _json(file: Path) -> dict[str, Any]:
-    try:
-        found = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise FolderError(f"{file} cannot be read: {error}") from error
-    if not isinstance(found, dict):
-        raise FolderError(f"{file} is not a JSON object")
-    return found

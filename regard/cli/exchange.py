@@ -137,6 +137,17 @@ def export_run_command(
     export_folder(row, load(run, changes), output, texts=texts, count=lines, license_name=license_name, say=progress)
 
 
+def export_engine(folder: Path) -> str | None:
+    """Return the engine that opens an export by itself; None for a run."""
+    from regard.config import read_checked
+
+    noted = folder / "regard" / "export.json"
+    try:
+        return str(read_checked(noted)["format"]) if noted.is_file() else None
+    except (OSError, ValueError, KeyError):
+        return None  # opening the export says why
+
+
 def engine_folder(run: Path, engine: str, changes: Sequence[str]) -> Path:
     """Return the export that an engine opens: the folder itself, or one of the run, which is made where it is not."""
     from regard.exchange import export_for_engine

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from regard.cli.exchange import engine_folder
+from regard.cli.exchange import engine_folder, export_engine
 from regard.cli.files import check_writable, paths_and_changes
 from regard.cli.group import warn
 from regard.cli.options import RunArgument
@@ -123,8 +123,8 @@ EngineOption = Annotated[
         "--engine",
         metavar="NAME",
         rich_help_panel="Decoding",
-        help="Engine that answers in place of Regard's: ctranslate2 or onnx. RUN may be an export to it; a run is "
-        "exported once, into its folder engines.",
+        help="Engine that answers in place of Regard's: ctranslate2, onnx or runtime. An export is opened by its own; "
+        "a run is exported once, into its folder engines.",
     ),
 ]
 TranslationMemoryFile = Annotated[
@@ -214,10 +214,10 @@ def predict_command(  # noqa: PLR0913  an option each
     regard predict runs/en-de news.en.gz web.jsonl --shards 100 -o answers
     """
     given = _Given(search, n_best, scores, alignment, raw, as_json, glossary, prefix, abstain, engine, memory, weight)
-    if engine is not None:
-        run = engine_folder(
-            run, engine, _changes([word for word in words or [] if _CHANGE.match(word)], search, n_best)
-        )
+    if (engine := engine or export_engine(run)) is not None:
+        given = given._replace(engine=engine)
+        changes = [word for word in words or [] if _CHANGE.match(word)]
+        run = engine_folder(run, engine, _changes(changes, search, n_best))
     if shards is None:
         return _predict_lines(run, words or [], input_file, output_file, given)
     if input_file is not None:
@@ -338,7 +338,7 @@ def _loaded(run: Path, changes: list[str], given: _Given) -> "Predictor":
 def _check_options(predictor: "Predictor", search: str | None, n_best: int, *, alignment: bool) -> None:
     """Raise ConfigError for links where nothing is translated, and for options of a search where nothing is written."""
     if alignment:
-        predictor.setup.abilities.check("explanations", "--alignment")
+        predictor.setup.abilities.check("alignments", "--alignment")
     if alignment and not {"source", "target"} <= predictor.task.columns.keys():
         problem = "links words of a text and its translation, and this model does not translate"
         raise ConfigError("--alignment", problem, "leave it out")

@@ -8,7 +8,7 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from regard.cli.exchange import engine_folder
+from regard.cli.exchange import engine_folder, export_engine
 from regard.cli.files import paths_and_changes
 from regard.cli.group import warn
 from regard.errors import ConfigError, RegardError
@@ -44,6 +44,9 @@ def serve_command(words: RunsAndChanges, **typed: Any) -> None:
     from regard.config import own_folder, settings_file, settings_folder
 
     settings = replace(Settings.read(typed), changes=tuple(changes))
+    engines = {export_engine(run) for run in runs}
+    if settings.engine is None and len(engines) == 1:
+        settings = replace(settings, engine=engines.pop())
     if settings.engine is None:
         settings = replace(settings, canaries=tuple((own_folder(run), part) for run, part in settings.canaries))
         runs = [*map(own_folder, runs), *(run for run, _ in settings.canaries)]

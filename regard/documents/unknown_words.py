@@ -12,7 +12,8 @@ from regard.documents.text_spans import TextSpan, has_letters
 from regard.scripts import UNSPACED
 
 _WORD = re.compile(f"[{UNSPACED}]+|[^\\s{UNSPACED}]+")
-_UNKNOWN = 0.5  # of a word's characters: a rare letter in a known word is spelt
+_UNKNOWN = 0.5  # of a word's characters, or a text's letters: a rare letter in a known word is spelt
+COPIED = "its script is not in the training data: copied unchanged"
 
 
 def copy_unknown_words(document: Document, alphabet: frozenset[str]) -> Document:
@@ -27,6 +28,15 @@ def copy_unknown_words(document: Document, alphabet: frozenset[str]) -> Document
     segments = [segment._replace(passage=_hidden(segment.passage, known)) for segment in document.segments]
     insets = tuple(copy_unknown_words(inset, alphabet) for inset in document.insets.documents)
     return replace(document, segments=segments, insets=document.insets._replace(documents=insets))
+
+
+def unknown_script(text: str, alphabet: frozenset[str]) -> bool:
+    """Return whether most letters of a text are in no piece of the vocabulary: a script that training never saw."""
+    if alphabet.issuperset(text.replace(" ", "")):
+        return False
+    letters = [character for character in text if character.isalpha()]
+    unknown = [one for one in letters if alphabet.isdisjoint((one, one.lower(), one.upper()))]
+    return len(unknown) > _UNKNOWN * len(letters)
 
 
 def _hidden(passage: Passage, known: frozenset[str]) -> Passage:

@@ -23,8 +23,10 @@ from regard.ops.user_cache import made_folder, read_own
 from regard.predictor import Predictor
 from regard.predictor.engines import translator
 from regard_runtime.build import build_wasm, wasm_name
+from regard_runtime.engine import LIMITS, REALS, SHAPE, STOPS
+from regard_runtime.folder import SETTINGS_NAME
 from regard_runtime.library import FOLDER
-from regard_runtime.translator import SETTINGS_NAME, WEIGHTS_NAME
+from regard_runtime.translator import WEIGHTS_NAME
 
 PAGE_NAME = "translator.html"
 _PACKAGE = "regard.exchange"
@@ -117,7 +119,9 @@ def engine_of_page() -> bytes:
 def _script() -> str:
     """The program of the page; what Node checks stands between two lines."""
     tables = Path(translator.__file__).with_name("translator.js").read_text(encoding="utf-8")
-    engine = f"{tables}{static('wasm_engine.js', _PACKAGE)}"
+    names = {"SHAPE": SHAPE, "REALS": REALS, "STOPS": STOPS, "LIMITS": LIMITS}
+    given = f"const {{ {', '.join(names)} }} = {json.dumps(names)};\n"
+    engine = f"{tables}{given}{static('wasm_engine.js', _PACKAGE)}"
     return (
         f"// begin of the engine\n{engine}// end of the engine\n{bundle('viewer.js')}\n"
         f"{static('translator_page.js', _PACKAGE)}"

@@ -1,7 +1,6 @@
 """Folders of regard_runtime: a Transformer for the compiled engine, without torch around it."""
 
 import hashlib
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, cast
@@ -10,25 +9,20 @@ import torch
 from torch import Tensor, nn
 
 from regard.config import Doc
-from regard.data.columns import TextColumn
-from regard.data.sealed import file_digest
 from regard.errors import RegardError
 from regard.exchange.ctranslate2 import most_places
 from regard.exchange.format import Format, Program, not_exportable
-from regard.exchange.graphs.formats import search_settings
-from regard.exchange.graphs.pieces import pieces_of
+from regard.exchange.graphs.formats import search_settings, write_pieces, write_settings
 from regard.models import ROUTE
 from regard.models.translator import Translator
-from regard.ops import kernels
-from regard.ops.kernels.library import library
 from regard.ops.kernels.transformer import ACTIVATIONS, StandardAttention, StandardBlock
 from regard.ops.quantization import row_scales
 from regard.pieces import BOS, EOS, PAD, UNK
 from regard.predictor import Predictor
+from regard.predictor.engines.runtime import compiled_engine
 from regard_runtime.engine import REALS
-from regard_runtime.translator import SETTINGS_NAME, WEIGHTS_NAME, RuntimeTranslator
+from regard_runtime.translator import WEIGHTS_NAME, RuntimeTranslator
 
-ENGINE_SOURCE = Path(kernels.__file__).with_name("engine.cpp")
 _COMPILED = {"encoder": "transformer", "decoder": "transformer", "embedder": "words", "head": "linear"}
 _ALIGNED = 64  # bytes: where each tensor begins
 RuntimeWeights = Annotated[
@@ -54,20 +48,15 @@ class RuntimeFormat(Format):
 
     def write(self, predictor: Predictor, folder: Path) -> None:
         search, network = search_settings(predictor, self.name), _network_of(predictor)
-        columns = {name: cast(TextColumn, one) for name, one in predictor.task.vocabularies.items()}
-        kept = {name: pieces_of(columns[name].tokenizer, name) for name in ("source", "target")}
-        one = kept["source"] == kept["target"]
-        files = {"pieces.json": kept["source"]} if one else {f"{name}_pieces.json": kept[name] for name in kept}
-        for name, content in files.items():
-            (folder / name).write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
+        named = write_pieces(predictor, folder)
         places = _written(network.tensors, folder / WEIGHTS_NAME, self.quantization == "int8", self.tables == "int8")
-        digests = {file.name: file_digest(file) for file in sorted(folder.iterdir())}
+        data = predictor.run.experiment.data
         settings = {
-            "program": self.name, "search": search, "max_source": predictor.encoder.max_source,
-            "max_target": network.max_target, "source": next(iter(files)), "target": [*files][-1],
-            "shape": network.shape, "reals": network.reals, "tensors": places, "files": digests,
+            "program": self.name, "languages": None if data.source_augmentations else data.language_pair(),
+            "search": search, "max_source": predictor.encoder.max_source, **named,
+            "max_target": network.max_target, "shape": network.shape, "reals": network.reals, "tensors": places,
         }  # fmt: skip
-        (folder / SETTINGS_NAME).write_text(json.dumps(settings, indent=1), encoding="utf-8")
+        write_settings(settings, folder)
 
     def program(self, folder: Path, predictor: Predictor) -> Program | None:
         return RuntimeProgram(folder)
@@ -79,10 +68,7 @@ class RuntimeProgram:
     name = "regard_runtime"
 
     def __init__(self, folder: Path) -> None:
-        compiled = library(ENGINE_SOURCE)
-        if compiled is None:
-            raise RegardError("runtime: the engine cannot be compiled here (regard doctor says more)")
-        self._translator = RuntimeTranslator(folder, library=compiled)
+        self._translator = RuntimeTranslator(folder, library=compiled_engine())
 
     def translate(self, texts: Sequence[str]) -> list[str]:
         return self._translator.translate(texts, safeguards=False)

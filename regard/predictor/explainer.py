@@ -122,6 +122,7 @@ class Explainer:
 
         Memory grows with the square of a text's length. Raises TooLongError for a text that the model cannot read.
         """
+        self._setup.abilities.check("explanations", "explain")
         return self._explained(predictions, self._attention(predictions))
 
     def _explained(self, predictions: Sequence[Prediction], explanations: Iterable[Explanation]) -> Predictions:
@@ -169,7 +170,7 @@ class Explainer:
 
     def _attention(self, predictions: Sequence[Prediction]) -> list[Explanation]:
         rows = self._encoder.encode_answered(predictions)
-        explain = partial(self._task.explain, self._model)
+        explain = partial(self._task.explain, self._encoder.model)
         found = self._encoder.in_batches(rows, explain, width=WIDTH_OF_MAPS, alone=True)
         parts = map(self._source_parts, predictions)
         return [one if part is None else part.of_explanation(one) for one, part in zip(found, parts, strict=True)]
@@ -183,12 +184,12 @@ class Explainer:
     def with_alignments(self, predictions: Sequence[Prediction]) -> Iterator[Prediction]:
         """Yield the predictions with word alignments, and without the maps that would fill the memory.
 
-        Those of an engine without explanations stay as they are.
+        Those of an engine without alignments stay as they are.
 
         >>> one = next(explainer.with_alignments(predictor.predict(["Good morning!"])))
         >>> one.explanation.link.pairs  # (source, target) positions from 0
         """
-        if "explanations" not in self._setup.abilities.supported:
+        if "alignments" not in self._setup.abilities.supported:
             yield from predictions
             return
         for start in range(0, len(predictions), EXPLAINED):

@@ -8,11 +8,7 @@ from regard.data.columns import TextColumn
 from regard.decoding import Hypothesis
 from regard.records import PAD, Sequences
 from regard.results import TextPrediction
-from regard_runtime.loops import loop_of
-
-COPIED = "its script is not in the training data: copied unchanged"
-LOOPED = "repetition loop removed"
-UNKNOWN = 0.5  # minimum fraction of unknown letters of a text
+from regard_runtime.loops import LOOPED, loop_of
 
 
 def text_prediction(source: str, ranked: Sequence[Hypothesis], target: TextColumn) -> TextPrediction:
@@ -40,15 +36,6 @@ def own_log_probs(hypothesis: Hypothesis) -> list[float]:
 def rows_of(sequences: Sequences) -> list[list[int]]:
     """Return the ids of each row, without padding."""
     return [[token for token in ids if token != PAD] for ids in sequences.items.tolist()]
-
-
-def unknown_script(text: str, column: TextColumn) -> bool:
-    """Return whether most letters of a text are in no piece of the vocabulary: a script that training never saw."""
-    if column.alphabet.issuperset(text.replace(" ", "")):
-        return False
-    letters = [character for character in text if character.isalpha()]
-    unknown = [one for one in letters if column.alphabet.isdisjoint((one, one.lower(), one.upper()))]
-    return len(unknown) > UNKNOWN * len(letters)
 
 
 def without_loop(prediction: TextPrediction, source: Sequence[int], target: TextColumn) -> TextPrediction:

@@ -10,7 +10,7 @@ from regard.data.examples import ColumnTexts
 from regard.decoding import Answering, Engine, forced
 from regard.documents.document import Document
 from regard.documents.plain_text import plain_document
-from regard.documents.unknown_words import copy_unknown_words
+from regard.documents.unknown_words import COPIED, copy_unknown_words, unknown_script
 from regard.explain.alignment import align
 from regard.explain.maps import attention_maps
 from regard.models import Generator, Model
@@ -23,10 +23,8 @@ from regard.tasks.relevance_view import RelevanceView
 from regard.tasks.spec import TaskSpec, Wording
 from regard.tasks.task import Task
 from regard.tasks.text_predictions import (
-    COPIED,
     rows_of,
     text_prediction,
-    unknown_script,
     without_loop,
 )
 from regard.text.clean import clean
@@ -51,7 +49,8 @@ class TranslationTexts(ExampleTexts):
     def unanswerable(self, example: ColumnTexts) -> Prediction | None:
         """Copy a text in a script that training never saw."""
         source = clean(example["source"])
-        return TextPrediction(source, source, 0.0, warning=COPIED) if unknown_script(source, self.source) else None
+        copied = unknown_script(source, self.source.alphabet)
+        return TextPrediction(source, source, 0.0, warning=COPIED) if copied else None
 
     def safeguarded(self, prediction: Prediction) -> Prediction:
         """Remove repetition loops, also in alternatives."""

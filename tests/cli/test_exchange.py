@@ -134,7 +134,7 @@ def test_card_has_the_metadata_of_the_hub(imported, trained):
 
 def test_engine_answers_as_the_run_does(trained, export, texts):
     wanted = printed("predict", trained, "-i", texts)
-    assert printed("predict", export, "--engine", "ctranslate2", "-i", texts) == wanted
+    assert printed("predict", export, "-i", texts) == wanted
     assert printed("predict", trained, "--engine", "ctranslate2", "-i", texts) == wanted
     assert [one.name for one in trained.glob("engines/ctranslate2-*/*.bin")] == ["model.bin"]
     rows = [json.loads(line) for line in printed("predict", export, "--engine", "ctranslate2",
@@ -206,7 +206,8 @@ def test_export_in_a_run_stays_where_a_new_one_fails(trained, texts, tmp_path, m
     (["--engine", "ctranslate2", "--abstain", "0.5"], ["--abstain: the ctranslate2 engine does not have"]),
     (["--engine", "ctranslate2", "--search", "sampling"], ["decoding.search", "ctranslate2 engine"]),
     (["--engine", "ctranslate2", "decoding.shortlist=true"], ["decoding.shortlist", "ctranslate2 engine"]),
-    ([], ["is an export to ctranslate2", "--engine ctranslate2"]),
+    (["--engine", "onnx"], ["is an export to ctranslate2", "--engine ctranslate2"]),
+    (["--alignment"], ["--alignment: the ctranslate2 engine does not have attention"]),
 ])  # fmt: skip
 def test_requests_beyond_an_engine_are_one_line(words, parts, export, texts, tmp_path):
     (tmp_path / "terms.tsv").write_text("man\tMann\n", encoding="utf-8")
@@ -250,7 +251,7 @@ def asked(address, path, body):
 
 def test_imported_run_and_export_are_served(imported, trained, export, tmp_path):
     wanted = printed("predict", export, "--engine", "ctranslate2", TEXT).strip()
-    served = Process(tmp_path, export, "--engine", "ctranslate2", "--port", 0)
+    served = Process(tmp_path, export, "--port", 0)
     try:
         body = {"q": TEXT, "source": "en", "target": "de"}
         assert asked(served.ready(), "translate", body)["translatedText"] == wanted

@@ -7,12 +7,12 @@ from tasks import translation_of
 from regard.data.columns import TextColumn
 from regard.decoding import Hypothesis
 from regard.documents.files import FileError
+from regard.documents.unknown_words import COPIED, unknown_script
 from regard.errors import DataError
 from regard.models import AttentionSettings
 from regard.predictor import Predictor, answers_and_losses
 from regard.registry import Choice
 from regard.results import DocumentPrediction
-from regard.tasks.text_predictions import COPIED, unknown_script
 from regard.text import train_tokenizer
 
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ .,:;!?'-0123456789/ü"
@@ -136,7 +136,7 @@ def test_a_long_number_is_no_loop():
 
 def test_capitals_are_no_script():
     column = TextColumn(train_tokenizer(Choice("characters"), ["abcdef two men"]))
-    assert not unknown_script("TWO MEN", column)
+    assert not unknown_script("TWO MEN", column.alphabet)
 
 
 @pytest.mark.parametrize(("times", "text"), [(3, "kinder "), (4, "kinder "), (30, "ab ")])
@@ -176,6 +176,6 @@ def test_figures_are_taken_without_safeguards():
 def test_unknown_words_of_a_known_script_are_no_unknown_script(name):
     settings = {"size": 300} if name == "subwords" else {}
     column = TextColumn(train_tokenizer(Choice(name, settings), ["the old man reads", "quick foxes jump"] * 3))
-    assert not unknown_script("rested Oddname", column)
-    assert unknown_script("你好世界", column) and unknown_script("привет", column)
-    assert not unknown_script("12 😀", column)
+    assert not unknown_script("rested Oddname", column.alphabet)
+    assert unknown_script("你好世界", column.alphabet) and unknown_script("привет", column.alphabet)
+    assert not unknown_script("12 😀", column.alphabet)

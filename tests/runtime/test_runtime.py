@@ -1,9 +1,12 @@
 """The engine without torch: texts, scores and alignments of it beside those of the run that it is exported from."""
 
+import ctypes
 import json
+import platform
+import re
+import shutil
 import subprocess
 import sys
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -12,19 +15,21 @@ import torch
 from foreign_translators import toy_lines
 from torch.testing import assert_close
 
+from regard.cli.without_torch import answer_without_torch
 from regard.errors import RegardError
 from regard.exchange import export_folder, format_named
-from regard.exchange.runtime import ENGINE_SOURCE
-from regard.ops.kernels.library import library
 from regard.ops.plain import plain
 from regard.predictor import load
+from regard.predictor.engines.runtime import compiled_engine
 from regard.records import EOS
 from regard.reports.behaviour import open_contestants
 from regard.runs.training import train
 from regard_runtime import FolderError, RuntimeTranslator
-from regard_runtime.engine import EngineFault
-from regard_runtime.library import VARIANTS, variants_of
+from regard_runtime.build import build
+from regard_runtime.engine import REALS, SHAPE, EngineFault
+from regard_runtime.library import SOURCE, VARIANTS, processor_flags, variants_of
 
+ROOT = Path(__file__).parents[2]
 TEXTS = toy_lines(0, 60, "test")
 NETWORK = ["model.dim=32", "model.encoder.num_layers=2", "model.decoder.num_layers=1", "model.attention.num_heads=4",
            "model.self_attention.num_heads=4", "model.encoder.feedforward_dim=48", "model.decoder.feedforward_dim=40",
@@ -56,14 +61,8 @@ def run_in(folder, *changes, updates=40):
     return folder / "run"
 
 
-@cache
-def compiled():
-    """The engine for this machine."""
-    return library(ENGINE_SOURCE)
-
-
 def opened(folder, **search):
-    return RuntimeTranslator(folder, library=compiled(), threads=1, **search)
+    return RuntimeTranslator(folder, library=compiled_engine(), threads=1, **search)
 
 
 @pytest.fixture(scope="module")
@@ -160,8 +159,7 @@ def test_nothing_becomes_nothing_and_long_texts_are_named(export):
 
 def test_no_torch_is_imported(export):
     code = "import sys, regard_runtime; print(sorted({'torch', 'numpy', 'regard'} & {*sys.modules}))"
-    root = Path(__file__).parents[2]
-    found = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
+    found = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
 
 
@@ -218,10 +216,10 @@ def test_less_than_one_translation_is_refused(count, export):
 def test_limits_are_those_of_the_search(run, export):
     search, translator = load(run).setup.search, opened(export)
     for ratio in (0.53, 1.1, 1.7, 2.3):
-        search.max_ratio, translator.rules = ratio, translator.rules._replace(max_ratio=ratio)
+        search.max_ratio, rules = ratio, translator.rules._replace(max_ratio=ratio)
         sizes = torch.arange(1, 200)
         ours = (sizes * ratio).long() + search.max_extra
-        assert [translator.limit(size) for size in sizes.tolist()] == ours.clamp(
+        assert [rules.limit(size, translator.settings["max_target"]) for size in sizes.tolist()] == ours.clamp(
             1, translator.settings["max_target"]
         ).tolist()
 
@@ -253,16 +251,70 @@ def test_processors_get_the_quickest_library_that_they_can_run():
     assert variants_of("riscv64", every) == []
 
 
-def test_check_opens_an_export_and_leaves_long_texts_unanswered(run, export):
-    (found,) = open_contestants([str(export)], [], ("en", "de"), quiet)
+def test_check_opens_an_export(run, export):
+    (found,) = open_contestants([str(export)], [], None, quiet)
     texts = [*TEXTS, "", "dog " * 2000, *TEXTS[:3]]
-    wanted = [one.text for one in load(run).predict([*TEXTS, ""])]
-    assert found.translate(texts) == [*wanted, None, *wanted[:3]]
-    with pytest.raises(RegardError, match="--languages"):
-        open_contestants([str(export)], [], None, quiet)
+    assert found.translate(texts) == [one.text for one in load(run).translate(texts)]
+    assert found.pair == ("en", "de")  # an export names its own
 
 
-def test_check_refuses_a_damaged_export(tmp_path):
-    (tmp_path / "translator.json").write_text('{"program": "runtime", "files": {"weights.bin": "0"}}')
+def test_engine_answers_as_the_run_does(run, export):
+    texts = [*TEXTS, "", "Two dogs: 37 of them. See https://example.org/a!", "你好世界", "the Жук dog"]
+    for changes in ([], ["decoding.search=greedy"], ["decoding.search.n_best=3", "decoding.search.length_penalty=0.5"]):
+        ours, theirs = load(run, changes), load(export, changes, engine="runtime")
+        assert theirs.predict(TEXTS) == ours.predict(TEXTS)
+        assert [one.text for one in theirs.translate(texts)] == [one.text for one in ours.translate(texts)]
+    with pytest.raises(RegardError, match="runtime engine does not have glossaries"):
+        theirs.predict(TEXTS[:1], prefixes=["a"])
+    with pytest.raises(RegardError, match=r"decoding\.search: is not one that the runtime engine has"):
+        load(export, ["decoding.search=sampling"], engine="runtime")
+    (export / "weights.bin").rename(export / "other.bin")
     with pytest.raises(RegardError, match=r"weights\.bin is missing"):
-        open_contestants([str(tmp_path)], [], ("en", "de"), quiet)
+        load(export, engine="runtime")
+    (export / "other.bin").rename(export / "weights.bin")
+
+
+def test_predict_answers_an_export_without_torch(export, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("regard_runtime.translator.engine_library", compiled_engine)
+    texts = [*TEXTS[:20], "Two dogs: 37 of them. See https://example.org/a!", "你好世界", "the Жук dog", " a dog "]
+    assert answer_without_torch(["predict", str(export), *texts])
+    shown = capsys.readouterr()
+    wanted = load(export, engine="runtime").translate(texts)
+    assert shown.out == "".join(f"{one.text}\n" for one in wanted)
+    warned = [(number, one.warning) for number, one in enumerate(wanted, 1) if one.warning]
+    assert shown.err == "".join(f"warning: argument:{number}: {warning}\n" for number, warning in warned) != ""
+    for words in ([], ["-i", "a"], ["decoding.search=greedy", "a"], [""], [str(tmp_path)]):
+        assert not answer_without_torch(["predict", str(export), *words])
+    assert not answer_without_torch(["predict", str(tmp_path), "a"]) and not answer_without_torch(["train"])
+    code = (
+        "import sys; from regard.cli import without_torch; import regard_runtime.translator as place\n"
+        f"place.engine_library = lambda: place.ctypes.CDLL({compiled_engine()._name!r})\n"
+        f"assert without_torch.answer_without_torch(['predict', {str(export)!r}, 'a dog'])\n"
+        "print({'torch', 'numpy', 'typer'} & {*sys.modules})"
+    )
+    found = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert found.stdout.splitlines()[1:] == ["set()"]
+
+
+def test_sizes_are_named_alike_in_both_languages():
+    text = SOURCE.read_text(encoding="utf-8")
+    for name, names in {"Shape": SHAPE, "Real": REALS}.items():
+        listed = re.search(rf"enum {name} {{([^}}]*)}}", text)[1].split(",")
+        written = [re.sub("(?<!^)([A-Z])", r"_\1", one.strip()[1:]).lower().removesuffix("_id") for one in listed]
+        assert written == [*names]
+
+
+@pytest.mark.slow
+def test_every_variant_writes_the_same_texts(run, export, tmp_path):
+    wanted = [one.text for one in load(run).predict(TEXTS, safeguards=False)]
+    variants = variants_of(platform.machine(), processor_flags())
+    for one, file in zip(variants, build(variants, tmp_path), strict=True):
+        found = RuntimeTranslator(export, library=ctypes.CDLL(str(file)), threads=1).translate(TEXTS, safeguards=False)
+        assert (one.name, found) == (one.name, wanted)
+
+
+def test_check_refuses_a_damaged_export(export, tmp_path):
+    damaged = shutil.copytree(export, tmp_path / "damaged")
+    (damaged / "weights.bin").unlink()
+    with pytest.raises(RegardError, match=r"weights\.bin is missing"):
+        open_contestants([str(damaged)], [], ("en", "de"), quiet)

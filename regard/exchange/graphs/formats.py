@@ -3,7 +3,7 @@
 import importlib.util
 import json
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+import regard_runtime.folder
 import regard_runtime.pieces
 from regard.data.columns import TextColumn
 from regard.data.sealed import file_digest
@@ -25,9 +26,9 @@ from regard.pieces import EOS
 from regard.predictor import Predictor
 from regard.predictor.engines import translator
 from regard.predictor.engines.graphs import opened_graphs
-from regard.predictor.engines.translator import DECODER_GRAPH, ENCODER_GRAPH, SETTINGS_NAME, present
-
-_PACKAGE = "from regard_runtime.pieces import"
+from regard.predictor.engines.runtime import beam_rules
+from regard.predictor.engines.translator import DECODER_GRAPH, ENCODER_GRAPH, present
+from regard_runtime.folder import SETTINGS_NAME
 
 
 class GraphFormat(Format):
@@ -47,27 +48,21 @@ class GraphFormat(Format):
             problem = f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not installed"
             raise RegardError(f"{self.name}: {problem} (pip install -e '.[{self.extra}]')")
         search = search_settings(predictor, self.name)
-        columns = {name: cast(TextColumn, one) for name, one in predictor.task.vocabularies.items()}
-        kept = {name: pieces_of(columns[name].tokenizer, name) for name in ("source", "target")}
-        one = kept["source"] == kept["target"]
-        files = {"pieces.json": kept["source"]} if one else {f"{name}_pieces.json": kept[name] for name in kept}
+        named = write_pieces(predictor, folder)
         most, model = predictor.encoder.max_source, cast(Translator, predictor.model)
         longest = int(np.float32(most) * np.float32(search["max_ratio"])) + search["max_extra"]
         written = model.longest(predictor.task.batch([{"source": [EOS + 2], "target": []}]))
         longest = longest if written is None else max(1, min(longest, written))
-        graphs = graphs_of(model, len(columns["source"]), max(longest, most) + 1)
+        graphs = graphs_of(model, len(predictor.task.vocabularies["source"]), max(longest, most) + 1)
         settings = {
             "program": self.name, "search": search, "max_source": most, "max_target": longest,
             "fixed": [one.name for one in graphs.states.fixed], "moving": [one.name for one in graphs.states.moving],
-            "source": next(iter(files)), "target": [*files][-1], **self.write_graphs(graphs, folder),
+            **named, **self.write_graphs(graphs, folder),
         }  # fmt: skip
-        for name, content in files.items():
-            (folder / name).write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
-        digests = {file.name: file_digest(file) for file in sorted(folder.iterdir())}
-        (folder / SETTINGS_NAME).write_text(json.dumps({**settings, "files": digests}, indent=1), encoding="utf-8")
-        copied = [Path(str(module.__file__)) for module in (regard_runtime.pieces, translator)]
+        write_settings(settings, folder)
+        copied = [Path(str(module.__file__)) for module in (regard_runtime.folder, regard_runtime.pieces, translator)]
         for file in (*copied, *(copied[-1].with_name(name) for name in self.scripts)):
-            text = file.read_text(encoding="utf-8").replace(_PACKAGE, "from pieces import")
+            text = file.read_text(encoding="utf-8").replace("from regard_runtime.", "from ")
             (folder / file.name).write_text(text, encoding="utf-8")
 
     def program(self, folder: Path, predictor: Predictor) -> Program | None:
@@ -129,19 +124,31 @@ def search_settings(predictor: Predictor, program: str) -> dict[str, Any]:
     """Return the settings of a run's search. Raises RegardError for a run with parts that a program does not have."""
     experiment = predictor.run.experiment
     check_plain_translator(experiment, program)
-    named = experiment.decoding.search.name
-    if named not in ("beam", "greedy"):
-        raise not_exportable(f"decoding.search is {named!r}", "beam or greedy", program)
+    found = beam_rules(predictor.setup.search)
+    if found is None:
+        raise not_exportable(f"decoding.search is {experiment.decoding.search.name!r}", "beam or greedy", program)
     column = cast(TextColumn, predictor.task.vocabularies["target"])
     if column.first and column.tokenizer is not None:
         problem = f"its translations begin with {' '.join(column.tokenizer.pieces(column.first))}"
         raise not_exportable(problem, "a model of one pair of languages", program)
-    search: Any = predictor.setup.search.as_beam() if named == "beam" else predictor.setup.search
-    beam = {"size": 1, "length_penalty": 0.0, "gnmt": False, "stop": "full"}
-    if named == "beam":
-        beam = {name: getattr(search, name) for name in beam}
-    limits = {name: getattr(search, name) for name in ("max_ratio", "max_extra", "min_length", "at_limit")}
-    return {**beam, **limits}
+    return found
+
+
+def write_pieces(predictor: Predictor, folder: Path) -> dict[str, str]:
+    """Write the pieces of both sides, once where they are equal; return the name of each side's file."""
+    columns = {name: cast(TextColumn, predictor.task.vocabularies[name]) for name in ("source", "target")}
+    kept = {name: pieces_of(column.tokenizer, name) for name, column in columns.items()}
+    shared = kept["source"] == kept["target"]
+    named = {name: "pieces.json" if shared else f"{name}_pieces.json" for name in kept}
+    for name, file in named.items():
+        (folder / file).write_text(json.dumps(kept[name], ensure_ascii=False), encoding="utf-8")
+    return named
+
+
+def write_settings(settings: Mapping[str, Any], folder: Path) -> None:
+    """Write translator.json, with a digest of each file that is there."""
+    digests = {file.name: file_digest(file) for file in sorted(folder.iterdir())}
+    (folder / SETTINGS_NAME).write_text(json.dumps({**settings, "files": digests}, indent=1), encoding="utf-8")
 
 
 def _empty(port: GraphPort) -> tuple[str, list[int]]:

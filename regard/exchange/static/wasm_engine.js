@@ -1,10 +1,4 @@
-// The compiled engine on a page: ids in, ids out. See engine.cpp and regard_runtime/engine.py.
-const SHAPE = ["dim", "pre", "activation", "encoder_layers", "decoder_layers", "encoder_heads", "own_heads", "cross_heads",
-  "zero_begin", "aligned_layer", "padding", "begin", "end", "unknown"];
-const REALS = ["source_scale", "target_scale", "slope", "epsilon"];
-const STOPS = ["full", "exact", "best_full"];
-const LIMITS = ["end", "free", "cut"];
-
+// The compiled engine on a page: ids in, ids out. See engine.cpp; SHAPE, REALS, STOPS and LIMITS are those of regard_runtime/engine.py.
 class WasmEngine {
   // `wasm` and `weights` are bytes, `settings` those of translator.json.
   static async open(wasm, settings, weights) {

@@ -14,6 +14,7 @@ from regard.experiment import DecodingSettings
 from regard.predictor.engines.ctranslate2 import CTranslate2Engine
 from regard.predictor.engines.export_engine import EXPORT_FOLDER, Export, ExportEngine
 from regard.predictor.engines.graphs import OnnxEngine
+from regard.predictor.engines.runtime import RuntimeEngine
 from regard.predictor.predictor import Predictor
 from regard.predictor.setup import Abilities
 from regard.predictor.source_context import SourceContext
@@ -22,7 +23,9 @@ from regard.runs import Run
 from regard.runs.run import task_of
 
 # no row for torch: its loader unpickles what a folder holds, and an export may come from a stranger
-ENGINES: Registry[ExportEngine] = Registry("engine", {"ctranslate2": CTranslate2Engine, "onnx": OnnxEngine})
+ENGINES: Registry[ExportEngine] = Registry(
+    "engine", {"ctranslate2": CTranslate2Engine, "onnx": OnnxEngine, "runtime": RuntimeEngine}
+)
 
 _SETTINGS = ("features", "shortlist", "ensemble", "adequacy", "rerank")  # of decoding, beside the search
 

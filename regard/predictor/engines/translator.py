@@ -9,8 +9,6 @@ This file needs numpy, and onnxruntime or torch; nothing else of the program tha
 run code when they are opened: open only a folder that you trust.
 """
 
-import hashlib
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,9 +17,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from regard_runtime.folder import read_json, read_settings
 from regard_runtime.pieces import piece_table
 
-SETTINGS_NAME = "translator.json"
 _BOS, _EOS = 1, 2
 ENCODER_GRAPH, DECODER_GRAPH = "encoder_model", "decoder_model"
 
@@ -137,11 +135,12 @@ class GraphTranslator:
         Raises ValueError for a damaged folder, and for graphs of another program than `program`, onnx or torch.
         """
         folder = Path(folder)
-        self.settings = read_translator(folder)
+        self.settings = read_settings(folder)
         if program not in (None, self.settings["program"]):
             raise ValueError(f"its graphs are of {self.settings['program']!r}, and {program} is needed")
         self.search = {**self.settings["search"], **search}
-        kept = {name: piece_table(_json(folder / name)) for name in {self.settings["source"], self.settings["target"]}}
+        names = {self.settings["source"], self.settings["target"]}
+        kept = {name: piece_table(read_json(folder / name)) for name in names}
         self.source, self.target = (kept[self.settings[name]] for name in ("source", "target"))
         self.graphs = open_graphs(folder, self.settings, threads)
 
@@ -316,26 +315,6 @@ def present(name: str) -> str:
 def open_graphs(folder: Path, settings: Mapping[str, Any], threads: int) -> GraphRunner:
     """Open the graphs of a folder."""
     return TorchGraphs(folder, settings) if settings["program"] == "torch" else OnnxGraphs(folder, threads)
-
-
-def read_translator(folder: Path) -> dict[str, Any]:
-    """Read translator.json, and compare each file with its SHA-256 there. Raises ValueError for a damaged folder."""
-    settings = _json(folder / SETTINGS_NAME)
-    for name, digest in settings.get("files", {"its files": ""}).items():
-        file = folder / name
-        if not file.is_file() or hashlib.sha256(file.read_bytes()).hexdigest() != digest:
-            raise ValueError(f"{file} is {'damaged' if file.is_file() else 'missing'}: export the run again")
-    return settings
-
-
-def _json(file: Path) -> dict[str, Any]:
-    try:
-        found = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise ValueError(f"{file} cannot be read: {error}") from error
-    if not isinstance(found, dict):
-        raise ValueError(f"{file} is not a JSON object")
-    return found
 
 
 if __name__ == "__main__":

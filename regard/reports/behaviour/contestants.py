@@ -14,18 +14,14 @@ from urllib.parse import urlsplit
 from urllib.request import OpenerDirector, Request
 
 from regard.config import parse_json
-from regard.errors import CheckpointError, ConfigError, DataError, RegardError
+from regard.errors import ConfigError, DataError, RegardError
 from regard.http_body import limited_body
 from regard.keyed_requests import KEY_VARIABLE, direct_opener
-from regard.ops import kernels
-from regard.ops.kernels.library import library
 from regard.predictor import Predictor, load
 from regard.predictor.engines import EXPORT_FOLDER
 from regard.reports.behaviour.argos import ArgosTranslator
 from regard.reports.behaviour.suite import CodePair, base_code
 from regard.runs import Run
-from regard_runtime import FolderError, RuntimeTranslator
-from regard_runtime.translator import SETTINGS_NAME
 
 _PATIENCE = 60.0  # seconds of silence, and of a whole answer
 _TOGETHER = 20  # texts of a request
@@ -60,33 +56,6 @@ class RunContestant(Contestant):
 
     def translate(self, texts: Sequence[str]) -> list[str | None]:
         return [one.text for one in self.predictor.translate(texts)]
-
-
-class RuntimeContestant(Contestant):
-    """An export to runtime, which translates a text as one sentence."""
-
-    def __init__(self, folder: Path, pair: CodePair) -> None:
-        """Raise CheckpointError for a folder that is damaged, or of another program."""
-        super().__init__(str(folder), pair)
-        engine = library(Path(kernels.__file__).with_name("engine.cpp"))
-        if engine is None:
-            raise CheckpointError(folder, "needs the compiled engine", "regard doctor says why there is none")
-        try:
-            self.translator = RuntimeTranslator(folder, library=engine)
-        except (FolderError, KeyError, TypeError) as error:
-            raise CheckpointError(folder, f"cannot be opened: {error}") from error
-
-    def translate(self, texts: Sequence[str]) -> list[str | None]:
-        found = dict[str, str | None].fromkeys(texts)
-        known = [text for text in found if self._fits(text)]
-        return [*map((found | dict(zip(known, self.translator.translate(known), strict=True))).get, texts)]
-
-    def _fits(self, text: str) -> bool:
-        """Return whether the model takes a text of this length."""
-        try:
-            return bool(self.translator.ids(text, 1))
-        except ValueError:
-            return False
 
 
 class ArgosContestant(Contestant):
@@ -245,8 +214,6 @@ def _local(word: str, changes: Sequence[str], languages: tuple[str, str] | None)
     if not path.is_dir():
         hint = "an address begins with http:// or https://"
         raise ConfigError(word, "is not a folder of a run or export, a .argosmodel or an address", hint)
-    if (path / SETTINGS_NAME).is_file() and not (path / EXPORT_FOLDER).is_dir():
-        return RuntimeContestant(path, _pair(word, languages or (None, None)))
     exported = Run.open(path / EXPORT_FOLDER).exported if (path / EXPORT_FOLDER).is_dir() else None
     predictor = load(path, changes, engine=None if exported is None else exported["format"])
     return RunContestant(word, predictor, _pair(word, languages or predictor.setup.languages))
