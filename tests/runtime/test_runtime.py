@@ -269,7 +269,7 @@ def test_engine_answers_as_the_run_does(run, export):
     with pytest.raises(RegardError, match=r"decoding\.search: is not one that the runtime engine has"):
         load(export, ["decoding.search=sampling"], engine="runtime")
     (export / "weights.bin").rename(export / "other.bin")
-    with pytest.raises(RegardError, match=r"weights\.bin is missing"):
+    with pytest.raises(RegardError, match=r"weights\.bin: is missing"):
         load(export, engine="runtime")
     (export / "other.bin").rename(export / "weights.bin")
 
@@ -316,5 +316,5 @@ def test_every_variant_writes_the_same_texts(run, export, tmp_path):
 def test_check_refuses_a_damaged_export(export, tmp_path):
     damaged = shutil.copytree(export, tmp_path / "damaged")
     (damaged / "weights.bin").unlink()
-    with pytest.raises(RegardError, match=r"weights\.bin is missing"):
+    with pytest.raises(RegardError, match=r"weights\.bin: is missing"):
         open_contestants([str(damaged)], [], ("en", "de"), quiet)
