@@ -210,7 +210,11 @@ class Settings:
     changes: tuple[str, ...] = ()  # settings of the models: decoding.precision=int8
     engine: Annotated[
         str | None,
-        Option("NAME", "Engine of exports: ctranslate2, onnx or torch. (default: Regard's own, of runs)", group=_LOAD),
+        Option(
+            "NAME",
+            "Engine that answers: ctranslate2, onnx or runtime. (default: an export's own; Regard's for runs)",
+            group=_LOAD,
+        ),
     ] = None
     batch_wait: Annotated[
         float,
