@@ -30,6 +30,7 @@ class TagsPrediction(Prediction):
     answers = "tags"
     tags: list[str] = field(default_factory=list, kw_only=True)
     probabilities: list[float] = field(default_factory=list, kw_only=True)  # of each tag, whatever the others are
+    cut: list[tuple[int, int]] | None = field(default=None, kw_only=True)  # places of words; None: between spaces
     spans: list[TaggedEntity] | None = field(default=None, kw_only=True)  # None: tags of this model mark none
 
     def __str__(self) -> str:
@@ -42,7 +43,7 @@ class TagsPrediction(Prediction):
     @property
     def words(self) -> list[tuple[int, int]]:
         """Where each word of the given text stands: its first character, and the first one behind it."""
-        return [match.span() for match in re.finditer(r"\S+", self.source)]
+        return self.cut if self.cut is not None else [match.span() for match in re.finditer(r"\S+", self.source)]
 
     @property
     def entities(self) -> list[dict[str, Any]]:

@@ -125,6 +125,10 @@ class DecodingSettings:
     term_cost: Annotated[
         Positive, Doc("Cost of a glossary's terms, in nats per word, above which a warning is printed.")
     ] = 1.0
+    raw_text: Annotated[
+        bool,
+        Doc("Texts for a tagger are raw: signs are cut off words. false: words have spaces between them."),
+    ] = False
 
     def located(self, folder: Path) -> "DecodingSettings":
         """Return the same with other runs searched in the folder of this one first, so that both can be moved."""

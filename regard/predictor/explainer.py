@@ -294,9 +294,9 @@ def _located(task: Task, found: Explanation, source: str) -> Explanation:
     """Return an explanation with the place of each token in the text that was given, where its column has it."""
     if found.has_sides_alone:
         return found
-    columns = dict(found.columns)
-    for name, value in task.texts.given(source).items():
-        if not found.column(name).offsets and (places := task.vocabularies[name].offsets(value)):
+    columns, given = dict(found.columns), task.texts.given(source)
+    for name in task.inputs:
+        if not found.column(name).offsets and (places := task.vocabularies[name].offsets(given[name])):
             offsets = [*(None if place is None else [*place] for place in places), None]  # the end has no place
             columns[name] = found.column(name)._replace(offsets=offsets)
     return replace(found, columns=columns)

@@ -14,13 +14,14 @@ from regard.config import parse_json, read_checked, read_yaml, settings_file, se
 from regard.data.columns import Columns, load_columns, of_language
 from regard.data.manifest import has_manifest, verify, verify_file
 from regard.data.sealed import SEAL
-from regard.errors import CheckpointError
+from regard.errors import CheckpointError, ConfigError
 from regard.experiment import Experiment, saved_experiment
 from regard.explain.alignment_head import AlignmentHead
 from regard.models import MODELS, Model
 from regard.objectives import build_penalties
 from regard.ops.kernels.packing import set_precision
 from regard.ops.modules import skip_init
+from regard.registry import Choice
 from regard.runs.folder import DECODING, TUNING, RunFolder, choose_device
 from regard.runs.measurements import Measurements
 from regard.tasks import TASKS, Task
@@ -164,8 +165,13 @@ def model_of(experiment: Experiment, columns: Columns) -> Model:
 
 
 def task_of(experiment: Experiment, columns: Columns) -> Task:
-    """Build the task of the settings."""
-    return TASKS.build(experiment.task, columns)
+    """Build the task of the settings. Raises ConfigError for raw text where no words are tagged."""
+    task = experiment.task
+    if experiment.decoding.raw_text:  # in place of what was saved when the model was trained
+        if "raw_text" not in TASKS.model(task.name).model_fields:
+            raise ConfigError("decoding.raw_text", "is for taggers, which read words", "leave it out")
+        task = Choice(task.name, {**task.settings, "raw_text": True})
+    return TASKS.build(task, columns)
 
 
 def routed(task: Task, model: Model, experiment: Experiment) -> Task:

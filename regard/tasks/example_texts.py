@@ -46,7 +46,7 @@ class ExampleTexts:
         """
         example = self.scored(prediction.source, prediction.text)
         written = prediction.ids if isinstance(prediction, TextPrediction) else None
-        found = {name: self.columns[name].encode(text) for name, text in example.items()}
+        found = {name: one.encode(example[name]) for name, one in self.columns.items() if name in example}
         return found if written is None else {**found, self.last: written}
 
     def as_given(self, prediction: Prediction, example: ColumnTexts) -> Prediction:

@@ -4,11 +4,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import ClassVar, cast
+from typing import Annotated, ClassVar, cast
 
 from regard.answers.tags import TaggedEntity, TagsAnswer, TagsPrediction
 from regard.attention import recording
-from regard.data.columns import WordsColumn
+from regard.config import Doc
+from regard.data.columns import Columns, WordsColumn
 from regard.data.columns.labels import LabelsColumn
 from regard.data.examples import ColumnTexts
 from regard.data.readers.conll import conll_layout
@@ -38,6 +39,10 @@ from regard.tasks.files import ExampleFiles
 from regard.tasks.relevance_view import RelevanceView
 from regard.tasks.spec import TaskSpec, Wording
 from regard.tasks.task import Task
+from regard.text.clean import clean
+from regard.text.words import given_word_places, raw_word_places
+
+_RAW = "raw"  # beside the columns of an example: the text that its words were cut from
 
 
 class ColumnFiles(ExampleFiles):
@@ -58,13 +63,27 @@ class TagsFilter(ExampleFilter):
 
 
 class TagsTexts(ExampleTexts):
-    """Texts with their original spaces, in which words are located."""
+    """Texts with their original spaces, in which words are located; raw ones are cut into words."""
+
+    def __init__(self, columns: Columns, *, raw_text: bool) -> None:
+        super().__init__(columns)
+        self.raw_text = raw_text
+
+    def given(self, text: str) -> ColumnTexts:
+        """Return the words of a text, spaces between them; of a raw one with the text itself."""
+        example, read = super().given(text), clean(text)
+        if not self.raw_text:
+            return example
+        return {TEXT: " ".join(read[start:end] for start, end in raw_word_places(read)), _RAW: text}
 
     def unasked(self, example: ColumnTexts) -> Prediction | None:
         return None if example[TEXT].strip() else TagsPrediction(example[TEXT], "", 0.0)
 
     def as_given(self, prediction: Prediction, example: ColumnTexts) -> Prediction:
-        return replace(prediction, source=encodable(example[TEXT]))
+        if _RAW not in example:
+            return replace(prediction, source=encodable(example[TEXT]))
+        text = example[_RAW]
+        return replace(cast(TagsPrediction, prediction), source=encodable(text), cut=given_word_places(text))
 
 
 class TagsRelevance(RelevanceView):
@@ -88,7 +107,6 @@ class TaggingTask(Task):
         "tag_accuracy",
         Tagger,
         validates=("tag_accuracy",),
-        texts=TagsTexts,
         filter=TagsFilter,
         relevance=TagsRelevance,
         wording=Wording("sentences", "words of the sentence", "tag sentences"),
@@ -101,6 +119,23 @@ class TaggingTask(Task):
     )
     answer = TagsAnswer()
     files = ColumnFiles(default=True)
+
+    def __init__(
+        self,
+        columns: Columns,
+        *,
+        raw_text: Annotated[
+            bool,
+            Doc("Texts to predict from are raw: signs are cut off. decoding.raw_text=true: the same after training."),
+        ] = False,
+    ) -> None:
+        super().__init__(columns)
+        self.raw_text = raw_text
+
+    @property
+    def texts(self) -> ExampleTexts:
+        """Return the texts, cut into words where they are raw."""
+        return TagsTexts(self.vocabularies, raw_text=self.raw_text)
 
     def predict(self, model: Answering, batch: Batch) -> list[Prediction]:
         """Return the likeliest tags of each text, with the probability of each; the score is their joint one."""

@@ -19,6 +19,7 @@ from regard.cli.app import app
 from regard.data.columns import learn_columns
 from regard.data.examples import Example
 from regard.errors import DataError
+from regard.evaluation.span_f1 import spans
 from regard.models import MODELS
 from regard.models.tagger import WORD_PIECES, tag_moves
 from regard.records import PAD, TAGS, TEXT
@@ -359,3 +360,24 @@ def test_json_has_the_entities(folder):
 def test_tags_that_mark_no_spans_have_no_entities(task):
     (batch,) = task.held(EXAMPLES, 1000)
     assert all("entities" not in found.details() for found in task.predict(build(task), batch))
+
+
+def test_raw_text_is_cut_into_words(folder):
+    """Places are those of the text as it was given; explanations and the command read the same words."""
+    text = '  the "big dog", cafe\u0301 (a cat).'
+    words = ["the", '"', "big", "dog", '"', ",", "cafe\u0301", "(", "a", "cat", ")", "."]
+    predictor = regard.load(folder / "run", ["decoding.raw_text=true"])
+    (found,) = predictor.predict([text], explain=True)
+    (told,) = map(
+        json.loads, said("predict", folder / "run", "--json", "decoding.raw_text=true", given=f"{text}\n").splitlines()
+    )
+    assert found.source == told["source"] == text
+    assert [text[start:end] for start, end in found.words] == told["words"] == words
+    assert [text[start:end] for start, end in told["offsets"]] == words
+    assert len(found.tags) == len(found.explanation.target_tokens) == len(words)
+    places = [(found.words[one.start][0], found.words[one.end - 1][1]) for one in spans(found.tags)]
+    assert [(one["start"], one["end"]) for one in told["entities"]] == places != []
+    assert all(text[one["start"] : one["end"]] == one["text"] for one in told["entities"])
+    (given,) = predictor.predict([{TEXT: "big dog, U.S.A"}])  # an example has its words
+    assert len(given.tags) == 3
+    assert predictor.predict([" "])[0].tags == []
