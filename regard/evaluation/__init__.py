@@ -22,6 +22,7 @@ from regard.evaluation.significance import (
     paired_bootstrap,
 )
 from regard.evaluation.span_f1 import SpanF1
+from regard.evaluation.squad_exact_match import SquadExactMatch
 from regard.evaluation.tag_accuracy import TagAccuracy
 from regard.evaluation.ter import Ter
 from regard.evaluation.within_tolerance import WithinTolerance
@@ -46,6 +47,7 @@ METRICS: Registry[Metric] = Registry(
         "relation_f1": RelationF1,
         "repetition_rate": RepetitionRate,
         "span_f1": SpanF1,
+        "squad_exact_match": SquadExactMatch,
         "tag_accuracy": TagAccuracy,
         "ter": Ter,
         "untranslated_rate": UntranslatedRate,

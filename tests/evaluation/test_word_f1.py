@@ -1,11 +1,13 @@
-"""F1 of words by hand, and by the rule that SQuAD publishes."""
+"""F1 of words and exact match of answers by hand, and by the rules that SQuAD publishes."""
 
 import itertools
+import random
 import re
 
 import pytest
 
 from regard.evaluation.metric import corpus_of
+from regard.evaluation.squad_exact_match import SquadExactMatch
 from regard.evaluation.word_f1 import WordF1
 
 CASES = [
@@ -24,12 +26,15 @@ def test_one_answer_by_hand(given, wanted, value):
     assert WordF1().score([given], [wanted]).value == pytest.approx(100 * value)
 
 
+def normal(text: str) -> str:
+    """Lower case, no ASCII signs, no articles, single spaces."""
+    plain = "".join(one for one in text.lower() if one not in "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
+    return " ".join(re.sub(r"\b(a|an|the)\b", " ", plain).split())
+
+
 def squad(given: str, wanted: str) -> float:
-    """Lower case, no ASCII signs, no articles, single spaces; then the F1 of the bags of words."""
-    bags = []
-    for text in (given, wanted):
-        plain = "".join(one for one in text.lower() if one not in "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
-        bags.append(re.sub(r"\b(a|an|the)\b", " ", plain).split())
+    """The F1 of the bags of words."""
+    bags = [normal(given).split(), normal(wanted).split()]
     both = sum(min(bags[0].count(word), bags[1].count(word)) for word in {*bags[0]})
     if not all(bags):
         return float(bags[0] == bags[1])
@@ -59,8 +64,45 @@ def test_it_is_the_rule_of_squad():
         assert WordF1().score([given], [wanted]).value == pytest.approx(100 * squad(given, wanted)), (given, wanted)
 
 
-def test_punctuation_of_other_scripts_does_not_count():
-    assert WordF1().score(["«maison»"], ["maison"]).value == 100.0
+WORDS = [
+    "the",
+    "A",
+    "an",
+    "Ann",
+    "The-end",
+    "theme",
+    "U.S.",
+    "$100",
+    "«maison»",
+    "maison",
+    "“quoted”",
+    "don't",
+    "don’t",
+]
+WORDS += ["l'été", "l'e\u0301te\u0301", "a\u0301", "—", "--", "Łódź", "ŁÓDŹ", "东京。", "İ", "straße", "x^2", "", "…"]
+
+
+def test_a_thousand_answers_are_scored_by_the_rules_of_squad():
+    draw = random.Random(7)
+
+    def text(most: int) -> str:
+        return draw.choice([" ", "  ", "\t", "\u00a0"]).join(draw.choices(WORDS, k=draw.randint(0, most)))
+
+    golds = [[text(4) for _ in range(draw.randint(1, 4))] for _ in range(1000)]
+    one_of = [draw.choice(some) for some in golds]
+    answers = [draw.choice([text(4), text(3), gold, f"The {gold.upper()}.", f"{gold} {text(3)}"]) for gold in one_of]
+    matched = [max(normal(one) == normal(gold) for gold in some) for one, some in zip(answers, golds, strict=True)]
+    shared = [max(squad(one, gold) for gold in some) for one, some in zip(answers, golds, strict=True)]
+    corpus = corpus_of(answers, golds)
+    assert SquadExactMatch().statistics(corpus)[:, 0].tolist() == matched
+    assert WordF1().statistics(corpus)[:, 0].tolist() == pytest.approx(shared)
+    assert 200 < sum(matched) < sum(shared) - 50 < 850  # right and wrong ones, and such in between
+
+
+def test_punctuation_of_other_scripts_counts_unless_it_is_removed():
+    assert WordF1().score(["«maison»"], ["maison"]).value == 0.0
+    assert WordF1(punctuation="unicode").score(["«maison»", "e\u0301t$"], ["maison", "ét"]).value == 100.0
+    assert "punctuation:none" in WordF1(punctuation="unicode").signature(corpus_of(["a"], ["a"]))
 
 
 def test_a_corpus_has_the_mean_and_not_f1_of_sums():

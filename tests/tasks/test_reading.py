@@ -225,6 +225,14 @@ def test_squad_trains_and_is_judged_with_one_file_each(tmp_path):
     assert done.code == 0
     assert "skipped: 1 empty on one side only (line 2)" in done.said
     assert "1 examples whose answer is not in the passage are left out (lines 3)" in done.said
+    (answer,) = regard.load(tmp_path / "run").predict(["Mary is in the hall.\tWhere is Mary?"])
+    golds = [["sofa", f"The {answer.text.upper()}!"], [f"{answer.text} sofa", "car"], ["sofa"], ["car", answer.text]]
+    test = squad("test.json", *golds)
+    changes = [f"data.test={test}", "evaluation.metrics=[squad_exact_match,word_f1]"]
+    (scored,) = evaluate(tmp_path / "run", changes=changes).systems
+    words = [word for word in answer.text.lower().replace(".", " ").split() if word != "the"]
+    by_hand = {"squad exact match": 2 / 4, "word f1": (2 + 2 * len(words) / (2 * len(words) + 1)) / 4}
+    assert {one.name: one.value / 100 for one in scored.scores} == pytest.approx(by_hand)
 
 
 def test_a_question_that_is_missing_is_told(folder):
