@@ -245,10 +245,8 @@ class TranslationMemory:
             return []
         words = segment_words(text)
         numbers = self._candidates(words, threshold)
-        holes = ",".join("?" * len(numbers))
-        rows = self._rows(
-            f"SELECT id, source, target, origin, author, created FROM segments WHERE id IN ({holes})", numbers
-        )
+        columns, holes = "id, source, target, origin, author, created", ",".join("?" * len(numbers))
+        rows = self._rows(f"SELECT {columns} FROM segments WHERE id IN ({holes})", numbers)
         scored = ((percent_of(words, segment_words(row[1]), threshold), row) for row in rows)
         return [MemoryMatch(percent, *row) for percent, row in scored if percent >= threshold]
 
@@ -262,17 +260,18 @@ class TranslationMemory:
         found, counts = np.empty(0, np.uint32), np.empty(0, np.int64)
         for place, (word, _, _) in enumerate(known):
             later = sum(weights[place:])  # a segment seen here first shares no more than these
+            if later < shared and not len(found):
+                break
             postings = self._postings(word, lengths)
             if later >= shared:
                 merged = _sorted(np.concatenate([found, postings]))
-                merged = merged[np.r_[True, merged[1:] != merged[:-1]]] if len(merged) else merged
+                merged = np.concatenate([merged[:1], merged[1:][merged[1:] != merged[:-1]]])
                 kept = np.zeros(len(merged), np.int64)
                 kept[np.searchsorted(merged, found)] = counts
                 found, counts = merged, kept
-            if len(found):
-                places = np.searchsorted(postings, found)
-                places[places == len(postings)] = 0
-                counts += weights[place] * (postings[places] == found if len(postings) else 0)
+            places = np.searchsorted(postings, found)
+            places[places == len(postings)] = 0
+            counts += weights[place] * (postings[places] == found if len(postings) else 0)
             enough = counts + later - weights[place] >= shared
             found, counts = found[enough], counts[enough]
         best = np.lexsort((-found.astype(np.int64), -counts))[:_SCORED]

@@ -129,6 +129,18 @@ def test_batch_mates_do_not_matter(decoder, search, columns, file):
         assert [one.score for one in alone] == pytest.approx([one.score for one in found], abs=1e-5)
 
 
+@torch.no_grad()
+@pytest.mark.parametrize("decoder", DECODERS)
+def test_texts_without_similar_segments_are_written_as_without_the_feature(decoder, columns, file):
+    model, texts = network(decoder, columns, double=False), ["house house house house", "", "red " * 9]
+    batch, feature = batch_of(columns, texts), bound(model, columns, file, threshold=100)
+    assert feature.start(batch).keys.shape[:2] == (3, 0)
+    plain, found = (BeamSearch().run(model, batch, features=some) for some in ((), [feature]))
+    for [one], [other] in zip(plain, found, strict=True):
+        assert one.ids == other.ids
+        assert one.score == pytest.approx(other.score, abs=1e-5)  # a feature takes the steps of all words
+
+
 @pytest.mark.skipif(compiled_transformer() is None, reason="no compiler here: nothing to prove")
 @torch.no_grad()
 @pytest.mark.parametrize("required", [False, True], ids=["free", "terms"])

@@ -53,6 +53,17 @@ def test_the_index_finds_what_a_search_of_all_finds(memory, threshold):
         assert (text in texts) == any(one.percent == 100 for one in found)
 
 
+def test_words_that_decide_nothing_are_not_read(memory, monkeypatch):
+    """Where no segment has one of the rarest words, none can be similar, and frequent words stay unread."""
+    memory.add([Unit(f"frequent word {number}", "x") for number in range(9)])
+    memory.add([Unit("seldom seen", "y")])
+    read, whole = [], memory._postings
+    monkeypatch.setattr(memory, "_postings", lambda *given: read.append(given) or whole(*given))
+    assert memory.search("seldom frequent word unheard of here", threshold=50) == []
+    assert len(read) == 1
+    assert [one.source for one in memory.search("frequent word 3 3", threshold=50)][:1] == ["frequent word 3"]
+
+
 def test_joined_blocks_hold_the_same(memory, monkeypatch):
     monkeypatch.setattr("regard.memory.store._LOOSE", 50)
     texts = [*dict.fromkeys(sentences(200, 3))]

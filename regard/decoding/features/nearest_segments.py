@@ -196,9 +196,13 @@ class SegmentStore:
         rows = [ids[known].tolist()[:-1] for ids, known in zip(*batch.sequences("source"), strict=True)]
         matches = [self._matches(given_text(self.source.decode(row)), threshold, limit) for row in rows]
         forced = self._forced({(one.source, one.target) for some in matches for one in some}, batch)
+        lines = torch.arange(len(rows), device=device)
+        if not forced:  # most sentences, where a text repeats itself little
+            nothing, no_state = batch.lines.new_zeros(len(rows), 0), torch.zeros(len(rows), 0, 1, device=device)
+            return SegmentStates(no_state, no_state[..., 0], nothing, nothing, nothing, ((),) * len(rows), lines)
         kept = tuple(tuple(one for one in some if (one.source, one.target) in forced) for some in matches)
         found = [[forced[one.source, one.target] for one in some] for some in kept]
-        dim = next((one.states.shape[1] for one in forced.values()), 1)
+        dim = next(iter(forced.values())).states.shape[1]
         no_states, no_pieces = torch.zeros(0, dim, device=device), batch.lines.new_zeros(0)
         keys = [torch.cat([no_states, *(one.states for one in some)]) for some in found]
         following = [torch.cat([no_pieces, *(one.pieces for one in some)]) for some in found]
@@ -214,7 +218,7 @@ class SegmentStore:
             _padded([pieces for pieces, _ in distinct], PAD),
             _padded(owners, 0),
             kept,
-            torch.arange(len(rows), device=device),
+            lines,
         )
 
     def _matches(self, text: str, threshold: int, limit: int) -> list[MemoryMatch]:
