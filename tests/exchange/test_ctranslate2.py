@@ -54,8 +54,9 @@ def quiet(line):
 def run_in(folder, *changes):
     """The folder of a run of the toy grammar after a few updates."""
     for side, name in enumerate(("a.en", "a.de")):
-        (folder / name).write_text("\n".join(toy_lines(side, 200)) + "\n", encoding="utf-8")
-    settings = ["text.tokenizer={name: subwords, size: 400}", *NETWORK, BEAM, *changes]
+        (folder / name).write_text("\n".join(toy_lines(side, 1500)) + "\n", encoding="utf-8")
+    plain = ["text.tokenizer={name: subwords, size: 400}", "objective.label_smoothing=0"]  # else padding is likely
+    settings = [*plain, *NETWORK, BEAM, *changes]
     train(changes=settings, source=folder / "a.en", target=folder / "a.de", run=folder / "run", quiet=True)
     return folder / "run"
 
