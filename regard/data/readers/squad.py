@@ -46,6 +46,8 @@ class SquadReader(FileReader):
                     number += 1
                     answers = [] if question.get("is_impossible") is True else _listed(path, question, "answers")
                     golds = dict.fromkeys(_text(path, one, "text", number) for one in answers)
+                    for one in answers:
+                        _check_place(path, one, paragraph["context"], number)
                     texts = (
                         passage,
                         _text(path, question, "question", number),
@@ -93,3 +95,12 @@ def _text(path: Path, value: Mapping[str, Any], name: str, number: int) -> str:
     if not isinstance(found, str):
         raise DataError(path, f"question {number:,}: '{name}' must be a string", hint=_READ)
     return " ".join(without_surrogates(found).split())
+
+
+def _check_place(path: Path, answer: Mapping[str, Any], context: str, number: int) -> None:
+    """Raise DataError for an answer whose characters, from `answer_start`, are not all within its passage."""
+    start, length = answer.get("answer_start"), len(answer["text"])
+    if isinstance(start, int) and not 0 <= start <= len(context) - length:
+        where = f"characters {start:,} to {start + length:,}, outside its passage of {len(context):,}"
+        problem = f"question {number:,}: the answer '{without_surrogates(answer['text']):.60}' is at {where}"
+        raise DataError(path, problem, hint="correct 'answer_start', or remove it: the text is then looked for")

@@ -41,6 +41,13 @@ def test_questions_are_numbered_and_gold_answers_are_lines(tmp_path, name):
     ]
 
 
+def test_an_answer_may_end_with_its_passage_or_have_no_place(tmp_path):
+    answers = [{"text": "runs.", "answer_start": 7}, {"text": "dog"}]
+    assert rows(tmp_path / "a.json", squad({"question": "b", "answers": answers})) == [
+        (1, "A dog runs.", "b", "runs.\ndog")
+    ]
+
+
 @pytest.mark.parametrize(
     ("content", "told"),
     [
@@ -54,6 +61,11 @@ def test_questions_are_numbered_and_gold_answers_are_lines(tmp_path, name):
         ({"data": [{"paragraphs": {}}]}, "'paragraphs' must be a list"),
         ({"data": []}, "there is no question"),
         (squad({"question": None}), "question 1: 'question' must be a string"),
+        (
+            squad(question("a", "dog"), {"question": "b", "answers": [{"text": "runs.", "answer_start": 8}]}),
+            r"a\.json: question 2: the answer 'runs\.' is at characters 8 to 13, outside its passage of 12 .*correct",
+        ),
+        (squad({"question": "b", "answers": [{"text": "A", "answer_start": -1}]}), "is at characters -1 to 0, outside"),
     ],
 )
 def test_other_json_is_refused_in_one_line(tmp_path, content, told):
