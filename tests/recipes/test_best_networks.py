@@ -83,7 +83,7 @@ def test_a_network_that_would_stay_far_below_phrases_leaves_them_the_time(texts,
     done = regard("best", *options(texts, "--minutes", "5", "model.dim=16"))
     assert done.code == 0, done.said
     *_, left = (line for line in done.said.splitlines() if line.startswith("phrases (about"))
-    assert 60 * float(left.split()[2]) > 60 * 5 * 0.5  # of 0.1 / 0.86 beside networks
+    assert float(left.split()[2]) >= 4.8  # all of it: nothing else can be made without a network
     found = read_checked(texts / "run" / "best.json")
     assert [one["step"] for one in found["results"]] == ["phrases"]
     late = {name for name, why in found["left_out"].items() if " updates in " in why and "of what phrases reach" in why}

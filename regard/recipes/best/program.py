@@ -232,13 +232,13 @@ def _try(work: Workshop, state: _State, seconds: float, say: Say) -> None:
     for name, step in [*steps.items()]:
         if step.family == "network" and not work.results:
             hopeless = ""  # phrases did not make a translator
-        later = [one.fraction for one in steps.values() if not (hopeless and one.family == "network")]
         del steps[name]
+        later = sum(one.fraction for one in steps.values() if not hopeless or one.family == "phrases")
         if hopeless and step.family == "network":
             left_out[name] = hopeless
             continue
         left = seconds - state.seconds
-        mine = left * step.fraction / sum(later)
+        mine = left * step.fraction / (step.fraction + later)
         if mine < _LEAST_SECONDS and work.results:
             left_out.setdefault(name, NO_TIME)
             continue
