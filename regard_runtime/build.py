@@ -30,8 +30,9 @@ def build(variants: Sequence[Variant], folder: Path = FOLDER) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     made = list[Path]()
     for one in variants:
-        march = one.march.replace("-", "_") if "ziglang" in compiler else one.march  # as zig spells them
-        made.append(_compiled([*compiler, *FLAGS, *ALONE, f"-march={march}"], folder / one.file_name))
+        name, processor = one.option.split("=")
+        processor = processor.replace("-", "_") if "ziglang" in compiler else processor  # as zig spells them
+        made.append(_compiled([*compiler, *FLAGS, *ALONE, f"{name}={processor}"], folder / one.file_name))
     (folder / DIGEST_NAME).write_text(sources_digest(), encoding="ascii")
     return made
 

@@ -70,9 +70,13 @@ class Engine:
         reals: Mapping[str, float],
         tensors: Sequence[TensorPlace],
         end: int,
+        memory: object,
     ) -> None:
-        """`tensors` in the order of engine.cpp; they are copied. Raises EngineFault where they fit no network."""
-        self._library, self._end, fault = library, end, ctypes.c_char_p()
+        """`tensors` in the order of engine.cpp, in `memory`: the map of a file, which is kept as long as the engine.
+
+        Raises EngineFault where they fit no network.
+        """
+        self._library, self._end, self._memory, fault = library, end, memory, ctypes.c_char_p()
         flat = [number for one in tensors for number in one]
         numbers = (ctypes.c_double * len(REALS))(*(reals[name] for name in REALS))
         open_engine = library["open_engine"]

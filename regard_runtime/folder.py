@@ -17,9 +17,14 @@ def read_settings(folder: Path) -> dict[str, Any]:
     settings = read_json(folder / SETTINGS_NAME)
     for name, digest in settings.get("files", {"its files": ""}).items():
         file = folder / name
-        if not file.is_file() or hashlib.sha256(file.read_bytes()).hexdigest() != digest:
+        if not file.is_file() or _sha256(file) != digest:
             raise FolderError(f"{file} is {'damaged' if file.is_file() else 'missing'}: export the run again")
     return settings
+
+
+def _sha256(file: Path) -> str:
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
 def read_json(file: Path) -> dict[str, Any]:

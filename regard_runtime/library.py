@@ -21,7 +21,7 @@ class Variant(NamedTuple):
 
     name: str
     machine: str  # as platform.machine() names it
-    march: str  # option -march of the compiler
+    option: str  # of the compiler: the processor
     flags: frozenset[str]  # of /proc/cpuinfo, all of them
 
     @property
@@ -33,13 +33,13 @@ class Variant(NamedTuple):
 _AVX2 = frozenset({"avx2", "fma", "f16c", "bmi1", "bmi2"})
 _AVX512 = _AVX2 | {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
 VARIANTS = (  # the first that fits is chosen
-    Variant("x86_64-avx512vnni", "x86_64", "cascadelake", _AVX512 | {"avx512_vnni"}),
-    Variant("x86_64-avx512", "x86_64", "skylake-avx512", _AVX512),
-    Variant("x86_64-avxvnni", "x86_64", "alderlake", _AVX2 | {"avx_vnni"}),
-    Variant("x86_64-avx2", "x86_64", "haswell", _AVX2),
-    Variant("x86_64-base", "x86_64", "x86-64", frozenset()),
-    Variant("aarch64-dotprod", "aarch64", "armv8.2-a+dotprod", frozenset({"asimd", "asimddp"})),
-    Variant("aarch64-base", "aarch64", "armv8-a", frozenset()),
+    Variant("x86_64-avx512vnni", "x86_64", "-march=cascadelake", _AVX512 | {"avx512_vnni"}),
+    Variant("x86_64-avx512", "x86_64", "-march=skylake-avx512", _AVX512),
+    Variant("x86_64-avxvnni", "x86_64", "-march=alderlake", _AVX2 | {"avx_vnni"}),
+    Variant("x86_64-avx2", "x86_64", "-march=haswell", _AVX2),
+    Variant("x86_64-base", "x86_64", "-march=x86-64", frozenset()),
+    Variant("aarch64-dotprod", "aarch64", "-mcpu=generic+dotprod", frozenset({"asimd", "asimddp"})),
+    Variant("aarch64-base", "aarch64", "-mcpu=generic", frozenset()),
 )
 
 

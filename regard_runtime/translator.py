@@ -158,17 +158,16 @@ def _checked(folder: Path) -> dict[str, Any]:
 
 
 def _opened(folder: Path, settings: Mapping[str, Any], library: ctypes.CDLL) -> Engine:
-    """The network of a folder. Its file is mapped, and closed when the engine has packed it."""
-    with (folder / WEIGHTS_NAME).open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY) as kept:
-        start = (ctypes.c_char * len(kept)).from_buffer(kept)
-        try:
-            places = [_place(one, ctypes.addressof(start), len(kept)) for one in settings["tensors"]]
-            shape = settings["shape"]
-            return Engine(library, shape, settings["reals"], places, shape["end"])
-        except (EngineFault, KeyError, TypeError, ValueError, ctypes.ArgumentError) as error:
-            raise FolderError(f"{folder} cannot be opened: {error}; export the run again") from error
-        finally:
-            del start  # else the map could not be closed
+    """The network of a folder. Its file is mapped: the engine looks embeddings up there."""
+    try:
+        with (folder / WEIGHTS_NAME).open("rb") as file:
+            kept = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)  # ctypes takes no map to read from
+        memory = (ctypes.c_char * len(kept)).from_buffer(kept)
+        places = [_place(one, ctypes.addressof(memory), len(kept)) for one in settings["tensors"]]
+        shape = settings["shape"]
+        return Engine(library, shape, settings["reals"], places, shape["end"], memory)
+    except (EngineFault, KeyError, TypeError, ValueError, ctypes.ArgumentError) as error:
+        raise FolderError(f"{folder} cannot be opened: {error}; export the run again") from error
 
 
 def _place(tensor: Sequence[int] | None, start: int, size: int) -> TensorPlace:

@@ -1,17 +1,22 @@
 """The wheel of regard_runtime: for one kind of machine, with the engine compiled for each of its processors."""
 
+import os
 import platform
+import shutil
 import sys
 from pathlib import Path
 
 from setuptools import setup
 from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_py import build_py
+from setuptools.command.sdist import sdist
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+HERE = Path(__file__).resolve().parent
+ROOT = HERE if (HERE / "regard_runtime").is_dir() else HERE.parent  # a source distribution has all of it inside
+sys.path.insert(0, str(ROOT))
 
 from regard_runtime.build import build
-from regard_runtime.library import VARIANTS
+from regard_runtime.library import SOURCE, VARIANTS
 
 
 class WithEngines(build_py):
@@ -24,6 +29,19 @@ class WithEngines(build_py):
         if not wanted:
             sys.exit(f"there is no engine for {platform.machine()}")
         build(wanted, Path(self.build_lib) / "regard_runtime" / "lib")
+
+
+class WithSources(sdist):
+    """Holds the package and the sources of the engines, which lie outside this folder in a checkout."""
+
+    def make_release_tree(self, base_dir: str, files: list[str]) -> None:
+        """Copy them to where they lie from the root of a checkout."""
+        super().make_release_tree(base_dir, [one for one in files if not one.startswith("..")])
+        package = (ROOT / "regard_runtime").glob("*.py")
+        for file in (*package, SOURCE, *SOURCE.parent.glob("*.h")):
+            copied = Path(base_dir) / file.relative_to(ROOT)
+            copied.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, copied)
 
 
 class OfMachine(bdist_wheel):
@@ -39,4 +57,8 @@ class OfMachine(bdist_wheel):
         return ("py3", "none", super().get_tag()[2])
 
 
-setup(cmdclass={"build_py": WithEngines, "bdist_wheel": OfMachine})
+setup(
+    packages=["regard_runtime"],
+    package_dir={"regard_runtime": os.path.relpath(ROOT / "regard_runtime", HERE)},
+    cmdclass={"build_py": WithEngines, "bdist_wheel": OfMachine, "sdist": WithSources},
+)

@@ -16,14 +16,14 @@ class WasmEngine {
   constructor(exports, settings, weights) {
     Object.assign(this, { exports, settings, end: settings.shape.end });
     const memory = this.scope();
-    const start = memory.take(weights.length);
+    const start = this.scope().take(weights.length); // stays: embeddings are looked up there
     new Uint8Array(exports.memory.buffer, start, weights.length).set(weights);
     const tensors = settings.tensors.flatMap((one) => (one ? [start + one[0], ...one.slice(1)] : [0, 0, 0, 0]));
     const shape = memory.longs(SHAPE.map((name) => settings.shape[name]));
     const reals = memory.doubles(REALS.map((name) => settings.reals[name]));
     const count = BigInt(settings.tensors.length);
     this.engine = this.call(() => exports.open_engine(shape, reals, memory.longs(tensors), count, memory.take(4)));
-    memory.free(); // the engine has copied all of it
+    memory.free();
   }
 
   // Return the best hypothesis of each source, ids with their end: {ids, score, logProbs, finished}.

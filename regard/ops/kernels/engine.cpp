@@ -5,6 +5,11 @@
 
 #include "beam.h"
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#include <unistd.h>
+#endif
+
 namespace {
 
 // The order of `shape` and `reals` of `open_engine`: names of regard_runtime/engine.py.
@@ -45,12 +50,18 @@ struct Matrix {
   const float* scales;   // (outputs,) of `eight`
   const float* bias;     // (outputs,), or null
   int64_t outputs, inputs;
-
-  float at(int64_t output, int64_t input) const {
-    const int64_t place = output * inputs + input;
-    return eight ? scales[output] * float(int(eight[place]) - 128) : numbers[place];
-  }
 };
+
+// Give pages of a file's map back that have been packed; who reads them again has them from the file.
+void give_back(const void* from, int64_t bytes) {
+#if defined(__linux__)
+  const uintptr_t page = sysconf(_SC_PAGESIZE), first = (uintptr_t(from) + page - 1) / page * page;
+  const uintptr_t last = (uintptr_t(from) + bytes) / page * page;
+  if (first < last) madvise((void*)first, last - first, MADV_DONTNEED);
+#endif
+}
+
+constexpr int64_t kGivenBack = 1024;  // outputs that are packed between two calls of it
 
 // Tensors in the order in which the network is read; one that is not there has no address.
 class Tensors {
@@ -106,12 +117,14 @@ class PackedMatrix {
         for (int64_t input = 0; input < inputs; ++input) {
           panel[input / 4 * 4 * kPanel + input % 4] = from.eight[output * inputs + input];
         }
+        if ((output + 1) % kGivenBack == 0 || output + 1 == outputs) give_back(from.eight, (output + 1) * inputs);
       }
     } else {
       numbers.reset(new float[all * inputs]());
       for (int64_t output = 0; output < outputs; ++output) {
         float* panel = numbers.get() + output / kPanel * kPanel * inputs + output % kPanel;
         for (int64_t input = 0; input < inputs; ++input) panel[input * kPanel] = from.numbers[output * inputs + input];
+        if ((output + 1) % kGivenBack == 0 || output + 1 == outputs) give_back(from.numbers, (output + 1) * inputs * 4);
       }
     }
     const void* panels = from.eight ? (const void*)eight.get() : (const void*)numbers.get();
@@ -133,10 +146,12 @@ class Engine {
     within(kDim, 1, kMost), within(kEncoderLayers, 1, kMost), within(kDecoderLayers, 1, kMost);
     within(kEncoderHeads, 1, kWidest), within(kOwnHeads, 0, kWidest), within(kCrossHeads, 1, kWidest);
     within(kPre, 0, 1), within(kActivation, kRelu, kSwish), within(kAlignedLayer, 0, shape[kDecoderLayers] - 1);
-    source_words = take_table(tensors, source_table);
-    target_words = take_table(tensors, target_table);
-    source_places = take_places(tensors, source_added), target_places = take_places(tensors, target_added);
-    if (target_table.empty()) target_table = source_table, target_words = source_words;
+    const Matrix source_table = tensors.matrix(dim), own_table = tensors.matrix(dim);
+    const Matrix& target_table = own_table.outputs ? own_table : source_table;
+    check(source_table.outputs > 0, "a matrix is missing");
+    source_words = source_table.outputs, target_words = target_table.outputs;
+    const float* source_added = take_places(tensors, source_places);
+    const float* target_added = take_places(tensors, target_places);
     encoder = stack(tensors, shape, reals, shape[kEncoderLayers], shape[kEncoderHeads], 0);
     decoder = stack(tensors, shape, reals, shape[kDecoderLayers], shape[kOwnHeads], shape[kCrossHeads]);
     const Product* head = keep(tensors.matrix(dim));
@@ -191,28 +206,16 @@ class Engine {
   int64_t dim, aligned, source_words, target_words, source_places, target_places;
 
  private:
-  int64_t take_table(Tensors& tensors, std::vector<float>& to) const {
-    const Matrix table = tensors.matrix(dim);
-    to.resize(table.outputs * dim);
-    for (int64_t word = 0; word < table.outputs; ++word) {
-      for (int64_t one = 0; one < dim; ++one) to[word * dim + one] = table.at(word, one);
-    }
-    return table.outputs;
-  }
-
-  int64_t take_places(Tensors& tensors, std::vector<float>& to) const {
+  const float* take_places(Tensors& tensors, int64_t& count) const {
     const Tensor given = tensors.take();
-    if (!given.address) return std::numeric_limits<int64_t>::max();
-    check(given.columns == dim, "positions are not as wide as the network");
-    to.assign((const float*)given.address, (const float*)given.address + given.rows * dim);
-    return given.rows;
+    count = given.address ? given.rows : std::numeric_limits<int64_t>::max();
+    check(!given.address || given.columns == dim, "positions are not as wide as the network");
+    return (const float*)given.address;
   }
 
   Norm norm(Tensors& tensors) {
     const float *weight = tensors.vector(dim), *bias = tensors.vector(dim);
-    if (!weight || !bias) return {};
-    vectors.emplace_back(weight, weight + dim), vectors.emplace_back(bias, bias + dim);
-    return {vectors[vectors.size() - 2].data(), vectors.back().data()};
+    return weight && bias ? Norm{weight, bias} : Norm{};
   }
 
   const Product* keep(const Matrix& matrix) {
@@ -259,17 +262,15 @@ class Engine {
   }
 
   Writer writer(
-      const Stack* stack, const Product* head, const std::vector<float>& table, const std::vector<float>& places,
-      double scale, const int64_t* shape) const {
-    return {stack, head, nullptr, table.data(), places.empty() ? nullptr : places.data(), scale,
-            shape[kPaddingId], shape[kBeginId], shape[kEndId], shape[kUnknownId], shape[kZeroBegin]};
+      const Stack* stack, const Product* head, const Matrix& table, const float* places, double scale,
+      const int64_t* shape) const {
+    return {stack, head, nullptr, table.numbers, places, scale, shape[kPaddingId], shape[kBeginId], shape[kEndId],
+            shape[kUnknownId], shape[kZeroBegin], table.eight, table.scales};
   }
 
   Stack encoder, decoder;
   std::vector<const Product*> sources;  // of each layer of the decoder: keys and values of the source
-  std::vector<float> source_table, target_table, source_added, target_added;
   std::vector<std::vector<Block>> blocks;
-  std::vector<std::vector<float>> vectors;
   std::vector<std::unique_ptr<PackedMatrix>> packed;
 };
 
@@ -298,7 +299,8 @@ extern "C" {
 const char* fault() { return last_fault; }
 #endif
 
-// A network from its tensors, four numbers each; all of it is copied. Null with a fault.
+// A network from its tensors, four numbers each. They lie in the map of a file, which stays until the network is closed:
+// embeddings, positions and norms are read there, and pages of what is packed are dropped. Null with a fault.
 Engine* open_engine(const int64_t* shape, const double* reals, const int64_t* tensors, int64_t count, const char** fault) {
   return guarded(fault, [&] { return new Engine(shape, reals, Tensors((const Tensor*)tensors, count)); });
 }

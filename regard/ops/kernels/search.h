@@ -29,11 +29,13 @@ struct Writer {
   double scale;
   int64_t padding, begin, end, unknown;  // ids
   int64_t zero_begin;                    // 1: the vector of `begin` is places[step] alone
+  const uint8_t* eight;                  // a table of numbers u that are scales[id] · (u - 128); else null
+  const float* scales;
 };
 
-LAYOUT(Writer, stack, head, shortlists, table, places, scale, padding, begin, end, unknown, zero_begin);
+LAYOUT(Writer, stack, head, shortlists, table, places, scale, padding, begin, end, unknown, zero_begin, eight, scales);
 
-// A word's vector in two roundings, as torch has it: no fused multiply and add.
+// A word's vector, rounded after each operation, as torch has it: no fused multiply and add.
 #if defined(__clang__)
 #define TWO_ROUNDINGS  // clang fuses within a statement alone
 #else
@@ -42,9 +44,11 @@ LAYOUT(Writer, stack, head, shortlists, table, places, scale, padding, begin, en
 TWO_ROUNDINGS void embed(const Writer& writer, int64_t id, int64_t place, float* to) {
   const int64_t dim = writer.stack->dim;
   const float scale = writer.zero_begin && id == writer.begin ? 0.0f : float(writer.scale);
-  const float *from = writer.table + id * dim, *added = writer.places + place * dim;
+  const float* added = writer.places + place * dim;
   for (int64_t one = 0; one < dim; ++one) {
-    const float scaled = from[one] * scale;
+    const int64_t at = id * dim + one;
+    const float number = writer.eight ? writer.scales[id] * float(int(writer.eight[at]) - 128) : writer.table[at];
+    const float scaled = number * scale;
     to[one] = writer.places ? scaled + added[one] : scaled;
   }
 }

@@ -35,6 +35,8 @@ class _Writer(ctypes.Structure):
         ("places", _POINTER),
         ("scale", ctypes.c_double),
         *((name, _LONG) for name in ("padding", "begin", "end", "unknown", "zero_begin")),
+        ("eight", _POINTER),
+        ("scales", _POINTER),
     )
 
 
