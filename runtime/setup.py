@@ -11,12 +11,13 @@ from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_py import build_py
 from setuptools.command.sdist import sdist
 
-HERE = Path(__file__).resolve().parent
-ROOT = HERE if (HERE / "regard_runtime").is_dir() else HERE.parent  # a source distribution has all of it inside
-sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parent))  # a source distribution has the package inside
 
 from regard_runtime.build import build
 from regard_runtime.library import SOURCE, VARIANTS
+
+ROOT = SOURCE.parents[3]
 
 
 class WithEngines(build_py):
@@ -59,6 +60,6 @@ class OfMachine(bdist_wheel):
 
 setup(
     packages=["regard_runtime"],
-    package_dir={"regard_runtime": os.path.relpath(ROOT / "regard_runtime", HERE)},
+    package_dir={"regard_runtime": os.path.relpath(ROOT / "regard_runtime", Path(__file__).parent)},
     cmdclass={"build_py": WithEngines, "bdist_wheel": OfMachine, "sdist": WithSources},
 )
