@@ -38,6 +38,7 @@ from regard.statistical.language_checks import PlainText, check_disjoint, check_
 from regard.statistical.word_by_word import in_words
 from regard.text.vector_table import VectorTable
 
+SAME_COMMAND = "interrupted; go on with the same command"  # behind a step that has no command of its own
 METHODS = ("identical", "similarity")  # of the dictionary; the one with the higher mean CSLS is used
 MIN_LINES = 500  # of a text
 _VECTOR_SHARE = 0.2  # of the minutes, for the word vectors of each language
@@ -219,7 +220,10 @@ def vectors_learnt(side: TextSide, say: Say, *, quiet: bool, changes: Sequence[s
         *_VECTORS,
         *changes,
     ]
-    return train_run(read_experiment(None, settings), resume=folder.exists, quiet=quiet) is not None
+    if train_run(read_experiment(None, settings), resume=folder.exists, quiet=quiet, hints=False) is None:
+        say(SAME_COMMAND)
+        return False
+    return True
 
 
 def _translate_word_by_word(sides: Sequence[TextSide], known: Sequence[WordPair], say: Say) -> None:
@@ -253,6 +257,7 @@ def _count_phrases(request: UnpairedRequest, sides: Sequence[TextSide], say: Say
         if not folder.finished:
             changes = phrase_settings(file, written.text, folder.path)
             if train_run(read_experiment(None, changes), resume=folder.exists, quiet=quiet, hints=False) is None:
+                say(SAME_COMMAND)
                 return False
         say(f"phrases counted on the network's translations: {folder.path}")
     say("without pairs none of the runs can be compared: try both, the network and phrases")
