@@ -53,6 +53,9 @@ class PassageFilter(ExampleFilter):
         return None
 
     def check(self, texts: Mapping[str, str]) -> None:
+        if not texts[ANSWER]:
+            hint = "a reader always answers with a span, so that it counts as wrong"
+            raise DataError(ANSWER, "there is no gold answer", hint=hint)
         if self.learnt_from(texts) is None:
             problem = f"'{texts[ANSWER]:.60}' does not occur in the passage"
             raise DataError(ANSWER, problem, hint="words of the passage, or task=question_answering")

@@ -235,6 +235,11 @@ def test_squad_trains_and_is_judged_with_one_file_each(tmp_path):
     assert {one.name: one.value / 100 for one in scored.scores} == pytest.approx(by_hand)
 
 
+def test_a_question_without_an_answer_is_told(parts):
+    with pytest.raises(DataError, match=r"no gold answer.*always answers with a span, so that it counts as wrong"):
+        parts[1].filter.check({"passage": "Mary is in the hall.", "question": "Who?", "answer": ""})
+
+
 def test_a_question_that_is_missing_is_told(folder):
     with pytest.raises(DataError, match="1 field, and 2 are read"):
         regard.load(folder / "aligned").predict(["Mary went."])
