@@ -1,6 +1,7 @@
 """Figures for whole corpora, with significance; plain values in, plain values out. One line a metric."""
 
 from regard.evaluation.accuracy import Accuracy
+from regard.evaluation.agreement import Kappa, Matthews
 from regard.evaluation.alignments import GoldAlignment, LinkRates, alignment_error_rate, link_rates, read_gold
 from regard.evaluation.bleu import Bleu
 from regard.evaluation.calibration_error import CalibrationError
@@ -41,8 +42,10 @@ METRICS: Registry[Metric] = Registry(
         "chrf": Chrf,
         "exact_match": ExactMatch,
         "f1": F1,
+        "kappa": Kappa,
         "length_ratio": LengthRatio,
         "map": MeanAveragePrecision,
+        "matthews": Matthews,
         "mrr": MeanReciprocalRank,
         "relation_f1": RelationF1,
         "repetition_rate": RepetitionRate,

@@ -5,10 +5,11 @@ from typing import Annotated, Literal
 import numpy as np
 
 from regard.config import Doc
-from regard.evaluation.metric import Corpus, Metric, Statistics
+from regard.evaluation.class_metric import ClassMetric, classes_of
+from regard.evaluation.metric import Corpus, Statistics
 
 
-class F1(Metric):
+class F1(ClassMetric):
     """100 · mean over the classes of 2 · right / (given + right answer), which is 2PR / (P + R) of the class.
 
     `macro` counts every class alike, so that a rare one matters as much as a common one; `micro` counts every example
@@ -17,7 +18,6 @@ class F1(Metric):
     """
 
     name = "f1"
-    answer_kind = "label"
 
     def __init__(
         self,
@@ -29,19 +29,6 @@ class F1(Metric):
     ) -> None:
         self.average = average
 
-    def statistics(self, corpus: Corpus) -> Statistics:
-        """(example, 3 · (classes + 1)): whether it is rightly given a class, is given it, and is of it.
-
-        The last class stands for labels that no reference has.
-        """
-        classes = _classes(corpus)
-        found = np.zeros((len(corpus.hypotheses), 3, len(classes) + 1))
-        for row, (given, several) in enumerate(zip(corpus.hypotheses, corpus.references, strict=True)):
-            label, right = classes.get(given.strip(), len(classes)), classes[several[0].strip()]
-            found[row, [1, 2], [label, right]] = 1
-            found[row, 0, label] = label == right
-        return found.reshape(len(found), -1)
-
     def value(self, sums: Statistics) -> float:
         right, given, wanted = sums.reshape(3, -1)
         if self.average == "micro":
@@ -51,9 +38,4 @@ class F1(Metric):
         return float(100 * (each * weights).sum() / max(1.0, weights.sum()))
 
     def signature(self, corpus: Corpus) -> str:
-        return f"average:{self.average}|classes:{len(_classes(corpus))}"
-
-
-def _classes(corpus: Corpus) -> dict[str, int]:
-    labels = sorted({several[0].strip() for several in corpus.references})
-    return {label: number for number, label in enumerate(labels)}
+        return f"average:{self.average}|classes:{len(classes_of(corpus))}"

@@ -11,7 +11,7 @@ from regard.evaluation.calibration_error import CalibrationError
 from regard.evaluation.confusion import confusion_of
 from regard.evaluation.f1 import F1
 from regard.evaluation.metric import corpus_of
-from regard.evaluation.significance import confidence_interval
+from regard.evaluation.significance import confidence_interval, paired_bootstrap
 from regard.registry import Choice
 
 RIGHT = ["a", "a", "a", "b", "b", "c"]
@@ -84,6 +84,95 @@ def test_probabilities_that_say_how_often_they_are_right_have_no_error():
     corpus = corpus_of(["a"] * len(given), np.where(right, "a", "b").tolist())._replace(scores=tuple(np.log(given)))
     metric = CalibrationError()
     assert metric.value(metric.statistics(corpus).sum(axis=0)) < 1.0
+
+
+# Agreement beyond chance, by the definitions: correlations of indicators, and shares by chance
+
+
+def correlation(given, right):
+    """Gorodkin's: covariance of the indicators of all classes / root of their variances."""
+    labels = sorted({*given, *right})
+    one, other = (np.array([[label == at for at in labels] for label in some], float) for some in (given, right))
+    together, alone, also = (np.mean((a - a.mean(0)) * (b - b.mean(0)), axis=0).sum()
+                             for a, b in ((one, other), (one, one), (other, other)))  # fmt: skip
+    return 100 * together / np.sqrt(alone * also)
+
+
+def beyond_chance(given, right):
+    """Cohen's: what the answers have right more than the same answers in any other order, on average."""
+    chance = np.mean([answer == label for answer in given for label in right])
+    return 100 * (np.mean([a == b for a, b in zip(given, right, strict=True)]) - chance) / (1 - chance)
+
+
+AGREEMENT = {"matthews": correlation, "kappa": beyond_chance}
+
+
+def drawn_labels(labels, seed, count=60):
+    """Right labels, and answers that are right half of the time."""
+    draws = np.random.default_rng(seed)
+    right = draws.choice(list(labels), count)
+    return np.where(draws.random(count) < 0.5, right, draws.choice(list(labels), count)).tolist(), right.tolist()
+
+
+def test_two_classes_by_the_formula_of_true_and_false_positives():
+    """6 true and 2 false positives, 9 true and 3 false negatives."""
+    given, right = [*"1" * 8, *"0" * 12], [*"1" * 6, *"0" * 2, *"0" * 9, *"1" * 3]
+    matthews = (6 * 9 - 2 * 3) / math.sqrt((6 + 2) * (6 + 3) * (9 + 2) * (9 + 3))
+    assert METRICS.build(Choice("matthews")).score(given, right).value == pytest.approx(100 * matthews)
+    chance = (8 * 9 + 12 * 11) / 20**2
+    assert METRICS.build(Choice("kappa")).score(given, right).value == pytest.approx(
+        100 * (15 / 20 - chance) / (1 - chance)
+    )
+
+
+@pytest.mark.parametrize("labels", ["ab", "abc", "abcdef"])
+@pytest.mark.parametrize("name", AGREEMENT)
+def test_agreement_is_as_it_is_defined(name, labels):
+    for seed in range(10):
+        given, right = drawn_labels(labels, seed)
+        given[0] = "no label of the references"
+        assert METRICS.build(Choice(name)).score(given, right).value == pytest.approx(AGREEMENT[name](given, right))
+
+
+@pytest.mark.parametrize("name", AGREEMENT)
+def test_agreement_of_resampled_examples_is_that_of_the_examples_drawn(name):
+    given, right = drawn_labels("abc", 1)
+    metric = METRICS.build(Choice(name))
+    statistics = metric.statistics(corpus_of(given, right))
+    for seed in range(10):
+        drawn = np.random.default_rng(seed).integers(0, len(given), len(given))
+        again = AGREEMENT[name]([given[at] for at in drawn], [right[at] for at in drawn])
+        assert metric.value(statistics[drawn].sum(axis=0)) == pytest.approx(again)
+
+
+@pytest.mark.parametrize("name", AGREEMENT)
+def test_a_better_system_is_better_in_pairs(name):
+    """Of 200 examples one system has all right and one half: all resampled differences are above zero."""
+    given, right = drawn_labels("abc", 2, count=200)
+    test = paired_bootstrap(METRICS.build(Choice(name)), given, right, right, resamples=200)
+    assert (test.b.value, test.p_value) == (pytest.approx(100), pytest.approx(2 / 201))
+    assert test.interval.low > 0
+
+
+@pytest.mark.parametrize("name", AGREEMENT)
+def test_answers_of_one_class_agree_no_more_than_by_chance(name):
+    metric = METRICS.build(Choice(name))
+    assert metric.score([*"aaaa"], [*"aabb"]).value == 0
+    assert metric.score([*"aaaa"], [*"aaaa"]).value == 0  # nothing divided by nothing
+    assert metric.score([*"bbaa"], [*"aabb"]).value == pytest.approx(-100)
+
+
+@pytest.mark.parametrize("labels", ["ab", "abcde"])
+def test_agreement_is_that_of_scikit_learn(labels):
+    theirs = pytest.importorskip("sklearn.metrics")
+    given, right = drawn_labels(labels, 5)
+    for name, figure in (("matthews", theirs.matthews_corrcoef), ("kappa", theirs.cohen_kappa_score)):
+        assert METRICS.build(Choice(name)).score(given, right).value == pytest.approx(100 * figure(right, given))
+
+
+@pytest.mark.parametrize(("alias", "row"), [("mcc", "matthews"), ("MCC", "matthews"), ("cohens_kappa", "kappa")])
+def test_other_names_of_agreement(alias, row):
+    assert METRICS.find(alias) == Choice(row)
 
 
 # Confusion matrices and the figures of each class, counted by hand
