@@ -1,8 +1,7 @@
 """Agreement of answers with the right labels beyond what chance would give: 0 for one that ignores the text."""
 
+from math import sqrt
 from typing import NamedTuple
-
-import numpy as np
 
 from regard.evaluation.class_metric import ClassMetric
 from regard.evaluation.metric import Statistics
@@ -21,8 +20,8 @@ class Matthews(ClassMetric):
 
     def value(self, sums: Statistics) -> float:
         seen = _Sums.of(sums)
-        spread = np.sqrt((seen.pairs - seen.given) * (seen.pairs - seen.wanted))
-        return float(100 * (seen.right - seen.chance) / spread) if spread else 0.0
+        spread = sqrt((seen.pairs - seen.given) * (seen.pairs - seen.wanted))
+        return 100 * (seen.right - seen.chance) / spread if spread else 0.0
 
 
 class Kappa(ClassMetric):
@@ -38,7 +37,7 @@ class Kappa(ClassMetric):
     def value(self, sums: Statistics) -> float:
         seen = _Sums.of(sums)
         left = seen.pairs - seen.chance
-        return float(100 * (seen.right - seen.chance) / left) if left else 0.0
+        return 100 * (seen.right - seen.chance) / left if left else 0.0
 
 
 class _Sums(NamedTuple):
@@ -53,5 +52,6 @@ class _Sums(NamedTuple):
     @classmethod
     def of(cls, sums: Statistics) -> "_Sums":
         right, given, wanted = sums.reshape(3, -1)
-        n = wanted.sum()
-        return cls(n * n, n * right.sum(), given @ given, wanted @ wanted, given @ wanted)
+        n = float(wanted.sum())
+        products = ((given, given), (wanted, wanted), (given, wanted))
+        return cls(n * n, n * float(right.sum()), *(float((one * other).sum()) for one, other in products))
