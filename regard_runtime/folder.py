@@ -15,7 +15,10 @@ class FolderError(ValueError):
 def read_settings(folder: Path) -> dict[str, Any]:
     """Read translator.json, and compare each file with its SHA-256 there. Raises FolderError."""
     settings = read_json(folder / SETTINGS_NAME)
-    for name, digest in settings.get("files", {"its files": ""}).items():
+    files = settings.get("files")
+    if not isinstance(files, dict) or any(Path(name).name != name for name in files):
+        raise FolderError(f"{folder / SETTINGS_NAME} does not name its files: export the run again")
+    for name, digest in files.items():
         file = folder / name
         if not file.is_file() or _sha256(file) != digest:
             raise FolderError(f"{file} is {'damaged' if file.is_file() else 'missing'}: export the run again")

@@ -11,9 +11,10 @@ from regard_runtime.engine import Engine, EngineFault, EngineHypothesis, SearchR
 from regard_runtime.folder import SETTINGS_NAME, FolderError, read_json, read_settings
 from regard_runtime.library import engine_library
 from regard_runtime.loops import loop_of
-from regard_runtime.pieces import piece_table
+from regard_runtime.pieces import PieceTable, SentencePieceTable, piece_table
 
 WEIGHTS_NAME = "weights.bin"
+_MOST_PLACES = 100_000  # pieces of a text: the limits of a folder are checked before memory is taken
 _TOGETHER = 2048  # pieces of the sources that are searched at once
 _NO_TENSOR = TensorPlace(0, 0, 0, 0)
 
@@ -62,7 +63,7 @@ class RuntimeTranslator:
         if self.rules.size < 1 or threads < 0:
             raise ValueError("the beam size is 1 or more, and threads are 0 or more")
         names = {self.settings["source"], self.settings["target"]}
-        kept = {name: piece_table(read_json(folder / name)) for name in names}
+        kept = {name: _table(folder / name) for name in names}
         self.source, self.target = (kept[self.settings[name]] for name in ("source", "target"))
         self.threads = threads or os.cpu_count() or 1
         self._engine = _opened(folder, self.settings, engine_library() if library is None else library)
@@ -154,7 +155,20 @@ def _checked(folder: Path) -> dict[str, Any]:
     needed = {"search", "shape", "reals", "tensors", "source", "target", "max_source", "max_target"}
     if missing := needed - settings.keys():
         raise FolderError(f"{folder / SETTINGS_NAME} has no {min(missing)}: export the run again")
+    if not {WEIGHTS_NAME, settings["source"], settings["target"]} <= settings["files"].keys():
+        raise FolderError(f"{folder / SETTINGS_NAME} does not name its files: export the run again")
+    if not all(
+        type(settings[name]) is int and 0 < settings[name] <= _MOST_PLACES for name in ("max_source", "max_target")
+    ):
+        raise FolderError(f"{folder / SETTINGS_NAME} has a length that no model has: export the run again")
     return settings
+
+
+def _table(file: Path) -> PieceTable | SentencePieceTable:
+    try:
+        return piece_table(read_json(file))
+    except (AttributeError, IndexError, KeyError, TypeError) as error:
+        raise FolderError(f"{file} is not a file of pieces ({error!r}): export the run again") from error
 
 
 def _opened(folder: Path, settings: Mapping[str, Any], library: ctypes.CDLL) -> Engine:

@@ -62,18 +62,10 @@ class Group(PageGroup):
                 raise
             print_lines(problem)
             raise typer.Exit(_FAULT) from error
-        except BrokenPipeError as error:  # whoever read our output has seen enough
-            _write_no_more()
-            raise typer.Exit(CLOSED_PIPE) from error
         except OSError as error:
-            if ctx.params.get("traceback"):
+            if ctx.params.get("traceback") and not isinstance(error, BrokenPipeError):
                 raise
-            full = error.errno in _FULL
-            where = error.filename or ("cannot write" if full else "failed")
-            print_lines(f"{where}: {error.strerror or error}")
-            if full:
-                _write_no_more()
-            raise typer.Exit(_FAULT) from error
+            raise typer.Exit(output_failed(error)) from error
         except KeyboardInterrupt as error:
             print("stopped", file=sys.stderr)
             raise typer.Exit(STOPPED) from error
@@ -109,6 +101,17 @@ def _too_little(error: Exception) -> str:
     if "can't start new thread" in str(error):
         return "no further thread can be started: try training.workers=0, or close other programs"
     return ""
+
+
+def output_failed(error: OSError) -> int:
+    """Print a line on a file that failed, none where the reader of the output ended first; return the exit code."""
+    closed, full = isinstance(error, BrokenPipeError), error.errno in _FULL
+    if not closed:
+        where = error.filename or ("cannot write" if full else "failed")
+        print_lines(f"{where}: {error.strerror or error}")
+    if closed or full:
+        _write_no_more()
+    return CLOSED_PIPE if closed else _FAULT
 
 
 def _write_no_more() -> None:

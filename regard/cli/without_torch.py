@@ -1,5 +1,6 @@
 """`regard predict EXPORT TEXT` with an export to runtime: without torch, whose import takes longer than the answer."""
 
+import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -13,8 +14,8 @@ if TYPE_CHECKING:
     from regard_runtime import RuntimeTranslator, Translation
     from regard_runtime.pieces import PieceTable, SentencePieceTable
 
-_SPECIAL = re.compile(r"-|[A-Za-z_][\w.-]*=|$")  # an option, a setting, nothing
-_LONGEST_NAME = 256  # characters of a file
+_SETTINGS = "translator.json"  # regard_runtime.folder's, whose import each command would wait for
+_SPECIAL = re.compile(r"-|[A-Za-z_][\w.-]*=|$|.*[\r\n]", re.DOTALL)  # an option, a setting, nothing, several lines
 
 
 def answer_without_torch(words: Sequence[str]) -> bool:
@@ -24,11 +25,11 @@ def answer_without_torch(words: Sequence[str]) -> bool:
     stdin, texts that are too long and exports that cannot be opened are left.
     """
     match words:
-        case ["predict" | "translate", name, *texts] if texts and (Path(name) / "translator.json").is_file():
+        case ["predict" | "translate", name, *texts] if texts and os.path.isfile(os.path.join(name, _SETTINGS)):
             folder = Path(name)
         case _:
             return False
-    if any(_SPECIAL.match(one) or (len(one) < _LONGEST_NAME and Path(one).exists()) for one in texts):
+    if any(_SPECIAL.match(one) or os.path.exists(one) for one in texts):  # no fault of a name that is too long
         return False
     from regard_runtime import RuntimeTranslator
 
@@ -39,10 +40,15 @@ def answer_without_torch(words: Sequence[str]) -> bool:
         return False  # the command says why
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
-    for number, (text, warning) in enumerate(rows, 1):
-        if warning:
-            print(f"warning: argument:{number}: {warning}", file=sys.stderr)
-        print(text.replace("\n", " "), flush=True)
+    try:
+        for number, (text, warning) in enumerate(rows, 1):
+            if warning:
+                print(f"warning: argument:{number}: {warning}", file=sys.stderr)
+            print(text.replace("\n", " "), flush=True)
+    except OSError as error:
+        from regard.cli.group import output_failed
+
+        sys.exit(output_failed(error))
     return True
 
 

@@ -12,7 +12,7 @@ class Matthews(ClassMetric):
 
     Matthews' correlation of two classes, as Gorodkin extends it to several: the correlation of answers and right labels
     (https://doi.org/10.1016/j.compbiolchem.2004.09.006). 0 where all answers or all right labels are of one
-    class.
+    class. Labels that no reference has are one class here: with two and more of them answered, Gorodkin's is lower.
     """
 
     aliases = "mcc, phi, r_k"

@@ -104,13 +104,12 @@ def train_without_pairs(request: UnpairedRequest, say: Say, *, quiet: bool = Fal
 def _train_without_pairs(request: UnpairedRequest, say: Say, *, quiet: bool) -> bool:
     """Train, with the folder of steps locked."""
     config, spent, sides = request.parts / "network.yaml", _Spent(request), sides_of(request)
-    trained = config.is_file() and RunFolder(request.run).finished and request.minutes is None
+    trained = config.is_file() and RunFolder(request.run).finished
     if trained and not all(folder.finished for folder in _phrase_folders(request, sides).values()):
         note_texts(request)
     elif not _train_network(request, config, spent, sides, say, quiet=quiet):
         return False
-    with spent.counting():
-        return _count_phrases(request, sides, say, quiet=quiet)
+    return _count_phrases(request, sides, say, quiet=quiet)
 
 
 def _train_network(

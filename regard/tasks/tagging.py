@@ -34,7 +34,7 @@ from regard.results import (
     WordRelevance,
 )
 from regard.tasks.example_filter import ExampleFilter
-from regard.tasks.example_texts import ExampleTexts, encodable
+from regard.tasks.example_texts import ExampleTexts, Ids, encodable
 from regard.tasks.files import ExampleFiles
 from regard.tasks.relevance_view import RelevanceView
 from regard.tasks.spec import TaskSpec, Wording
@@ -78,6 +78,11 @@ class TagsTexts(ExampleTexts):
 
     def unasked(self, example: ColumnTexts) -> Prediction | None:
         return None if example[TEXT].strip() else TagsPrediction(example[TEXT], "", 0.0)
+
+    def answered(self, prediction: Prediction) -> Ids:
+        tagged = cast(TagsPrediction, prediction)
+        words = " ".join(tagged.source[start:end] for start, end in tagged.words)
+        return {TEXT: self.columns[TEXT].encode(words), TAGS: self.columns[TAGS].encode(tagged.text)}
 
     def as_given(self, prediction: Prediction, example: ColumnTexts) -> Prediction:
         if _RAW not in example:

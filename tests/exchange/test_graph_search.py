@@ -3,6 +3,7 @@
 import io
 import json
 import shutil
+import struct
 import subprocess
 from itertools import product
 from pathlib import Path
@@ -15,7 +16,8 @@ from enumerable import TableWriter
 from foreign_translators import toy_lines
 
 from regard.decoding import BeamSearch
-from regard.exchange.graphs.pieces import pieces_of
+from regard.errors import RegardError
+from regard.exchange.graphs.pieces import _read_rules, pieces_of
 from regard.ops.plain import plain
 from regard.predictor.engines import translator
 from regard.predictor.engines.translator import Beams
@@ -103,6 +105,14 @@ def test_pieces_in_javascript_are_equal(tokenizer):
     encoded, decoded = in_node(code, {"kept": kept, "texts": TEXTS, "rows": rows + torn})
     assert encoded == rows
     assert decoded == [tokenizer.decode(row) for row in rows + torn]
+
+
+def test_a_normalisation_that_goes_round_is_refused():
+    units = np.zeros(256, "<u4")
+    units[97] = 97 | 97 << 10  # the place of "a" leads to itself
+    for compiled in (struct.pack("<I", units.nbytes) + units.tobytes(), b"\4\0"):
+        with pytest.raises(RegardError, match="normalisation of the SentencePiece model of its source"):
+            _read_rules(compiled, "source")
 
 
 def tables(seed):

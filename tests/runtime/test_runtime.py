@@ -207,6 +207,39 @@ def test_impossible_sizes_are_refused(name, value, export, tmp_path):
         opened(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("changed", "line"),
+    [({"files": [1]}, "does not name its files"), ({"files": {}}, "does not name its files"),
+     ({"files": {"../a": ""}}, "does not name its files"), ({"max_target": 10**18}, "a length that no model has")],
+    ids=str,
+)  # fmt: skip
+def test_foreign_settings_are_one_line(changed, line, export, tmp_path):
+    for file in export.iterdir():
+        if file.is_file():
+            (tmp_path / file.name).write_bytes(file.read_bytes())
+    settings = json.loads((tmp_path / "translator.json").read_text())
+    (tmp_path / "translator.json").write_text(json.dumps({**settings, **changed}))
+    with pytest.raises(FolderError, match=line):
+        opened(tmp_path)
+
+
+def test_what_the_fast_command_cannot_do_is_left_to_the_other(export):
+    assert not answer_without_torch(["predict", str(export), "one line\nand another"])
+    long = "\u6211" * 200  # too long for the name of a file
+    assert answer_without_torch(["predict", str(export), long]) and not answer_without_torch(["predict", long, "a"])
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full device here")
+def test_a_full_disk_and_a_closed_pipe_are_no_traceback(export):
+    program = [sys.executable, "-m", "regard", "predict", str(export), "a dog"]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(program, cwd=ROOT, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (2, "error: cannot write: No space left on device\n")
+    with subprocess.Popen(program, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as closed:
+        closed.stdout.close()
+        assert (closed.stderr.read(), closed.wait()) == ("", 141)
+
+
 @pytest.mark.parametrize("count", [-3, 0])
 def test_less_than_one_translation_is_refused(count, export):
     with pytest.raises(EngineFault, match="at least 1"):

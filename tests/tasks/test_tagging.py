@@ -380,4 +380,5 @@ def test_raw_text_is_cut_into_words(folder):
     assert all(text[one["start"] : one["end"]] == one["text"] for one in told["entities"])
     (given,) = predictor.predict([{TEXT: "big dog, U.S.A"}])  # an example has its words
     assert len(given.tags) == 3
+    assert len(predictor.explain([{TEXT: "Monday. (dog) Ann"}])[0].items) == 3
     assert predictor.predict([" "])[0].tags == []

@@ -26,6 +26,7 @@ _KIND, _SUFFIX, _BYTE_FALLBACK = 3, 24, 35
 _RULES, _PREFIX, _EXTRA_SPACES, _ESCAPES = 2, 3, 4, 5
 _PIECE, _SCORE, _TYPE = 1, 2, 3
 _NORMAL, _DEFINED, _UNUSED = 1, 4, 5  # types of pieces
+_LONGEST_RULE, _MOST_STEPS = 64, 2_000_000  # bytes of a replaced text, places of the trie: a stranger's may go round
 _ALGORITHMS = {1: "unigram", 2: "bpe"}
 
 
@@ -97,7 +98,7 @@ def _sentencepiece(tokenizer: SentencePieceTokenizer, side: str) -> dict[str, An
         "scores": scores,
         "defined": defined,
         "byte_fallback": bool(trainer.get(_BYTE_FALLBACK)),
-        "rules": dict(_rules(bytes(normaliser.get(_RULES, b"")))),
+        "rules": _read_rules(bytes(normaliser.get(_RULES, b"")), side),
         "prefix": bool(normaliser.get(_PREFIX, 1)),
         "extra_spaces": not normaliser.get(_EXTRA_SPACES, 1),
         "before": list(tokenizer.first),
@@ -120,6 +121,15 @@ def _piece(message: bytes) -> tuple[str, float, int]:
     return bytes(found[_PIECE]).decode(), struct.unpack("<f", bytes(score))[0], int(found.get(_TYPE, _NORMAL))
 
 
+def _read_rules(compiled: bytes, side: str) -> dict[str, str]:
+    """Return the replacements of a compiled normaliser. Raises RegardError for a damaged one."""
+    try:
+        return dict(_rules(compiled))
+    except (IndexError, ValueError, struct.error) as error:
+        problem = f"the normalisation of the SentencePiece model of its {side} cannot be read ({error})"
+        raise _refused(problem, "a sound model") from error
+
+
 def _rules(compiled: bytes) -> Iterator[tuple[str, str]]:
     """The replacements of a compiled normaliser: a double-array trie over bytes, and texts that end with a zero."""
     if not compiled:
@@ -131,9 +141,12 @@ def _rules(compiled: bytes) -> Iterator[tuple[str, str]]:
     def offset(unit: int) -> int:
         return (unit >> 10) << ((unit & 512) >> 6)
 
-    waiting = [(b"", offset(int(units[0])))]
+    waiting, steps = [(b"", offset(int(units[0])))], 0
     while waiting:
         before, base = waiting.pop()
+        steps += 1
+        if len(before) > _LONGEST_RULE or steps > _MOST_STEPS:
+            raise ValueError("its rules do not end")
         places = labels ^ np.uint32(base)
         inside = places < len(units)
         for label in labels[inside][(units[places[inside]] & 0x800000FF) == labels[inside]]:

@@ -53,7 +53,10 @@ def export_of(folder: Path, row: ExportEngine, changes: Sequence[str] = ()) -> R
     if run.exported is None or run.exported["format"] != row.name:
         other = "unknown" if run.exported is None else run.exported["format"]
         raise CheckpointError(folder, f"is an export to {other}, and {row.name} cannot run it", f"--engine {other}")
-    for name, digest in run.exported.get("files", {}).items():
+    files = run.exported.get("files", {})
+    if not isinstance(files, dict) or any(Path(name).name != name for name in files):
+        raise CheckpointError(folder, "does not name its files", "export the run again")
+    for name, digest in files.items():
         if not (folder / name).is_file() or file_digest(folder / name) != digest:
             raise CheckpointError(folder / name, "is missing or damaged", "export the run again")
     return run
