@@ -56,8 +56,10 @@ class Registry(Generic[T]):
     def check(self, parts: Mapping[str, Callable[..., T]]) -> None:
         """Raise PartError for rows from outside the package that cannot be added: their names and settings."""
         for name, part in parts.items():
-            if name in self._parts and name not in self._added:
-                raise PartError(f"there is a '{name}' already", "choose another name", setting=name)
+            found = self.find(name)
+            if found is not None and found.name not in self._added:
+                known = f"there is a '{name}'" if name in self._parts else f"'{name}' is a name of '{found.name}'"
+                raise PartError(f"{known} already", "choose another name", setting=name)
             try:
                 Registry(self.place, {name: part}).settings(name)
             except (PartError, NameError, TypeError) as error:

@@ -45,9 +45,9 @@ def export_folder(
     """
     if folder.exists() and not replace:
         raise RegardError(f"{folder}: exists already; choose another -o FOLDER")
-    asked = [text for text in texts if text.strip()][:count] or checked_texts(predictor, count)
     with _naming_full_disk(folder), making(folder) as made:
-        row.write(predictor, made)
+        row.write(predictor, made)  # which refuses what is no translator
+        asked = [text for text in texts if text.strip()][:count] or checked_texts(predictor, count)
         if row.name in ENGINES:
             write_run_without_weights(predictor, row, made)
         certificate = certify(predictor, row.program(made, predictor) if count else None, asked)

@@ -128,6 +128,8 @@ def test_a_part_that_is_added_again_replaces_itself():
     assert SCORES["mine"] is Second
     with pytest.raises(ConfigError, match=r"^score.uniform: there is a 'uniform' already \(choose another name\)$"):
         add_parts({"score": {"uniform": First}})
+    with pytest.raises(ConfigError, match=r"^score.gaussian: 'gaussian' is a name of 'euclidean' already"):
+        add_parts({"score": {"gaussian": First}})
 
 
 @pytest.mark.parametrize(

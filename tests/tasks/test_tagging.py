@@ -18,8 +18,9 @@ from regard.attention import recording
 from regard.cli.app import app
 from regard.data.columns import learn_columns
 from regard.data.examples import Example
-from regard.errors import DataError
+from regard.errors import DataError, RegardError
 from regard.evaluation.span_f1 import spans
+from regard.exchange import export_folder, format_named
 from regard.models import MODELS
 from regard.models.tagger import WORD_PIECES, tag_moves
 from regard.records import PAD, TAGS, TEXT
@@ -382,3 +383,8 @@ def test_raw_text_is_cut_into_words(folder):
     assert len(given.tags) == 3
     assert len(predictor.explain([{TEXT: "Monday. (dog) Ann"}])[0].items) == 3
     assert predictor.predict([" "])[0].tags == []
+
+
+def test_a_tagger_is_not_exported(folder, tmp_path):
+    with pytest.raises(RegardError, match="it is a 'tagger'"):
+        export_folder(format_named("runtime"), regard.load(folder / "run"), tmp_path / "out")

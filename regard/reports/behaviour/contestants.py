@@ -216,6 +216,10 @@ def _local(word: str, changes: Sequence[str], languages: tuple[str, str] | None)
         raise ConfigError(word, "is not a folder of a run or export, a .argosmodel or an address", hint)
     exported = Run.open(path / EXPORT_FOLDER).exported if (path / EXPORT_FOLDER).is_dir() else None
     predictor = load(path, changes, engine=None if exported is None else exported["format"])
+    experiment = predictor.run.experiment
+    if not {"source", "target"} <= {*experiment.columns}:
+        problem = f"has task {experiment.task.name}, and behaviour tests are for translators"
+        raise ConfigError(word, problem, f"regard evaluate {word}")
     return RunContestant(word, predictor, _pair(word, languages or predictor.setup.languages))
 
 

@@ -1,6 +1,7 @@
 """Contestants, results and reports of behaviour tests, against servers whose answers are known."""
 
 import json
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import pytest
@@ -259,3 +260,11 @@ def test_percentages_are_rounded_down_and_compared_without_rounding():
     report = behaviour_report(of_one_suite(1000, 4))
     assert "100%" not in report.text(terminal=False) + report.figure(BADGE).decode()
     assert "20%" in behaviour_report(of_one_suite(5, 4)).text(terminal=False)
+
+
+def test_a_run_that_is_not_a_translator_is_refused(tmp_path, monkeypatch):
+    experiment = SimpleNamespace(columns={"text": "text"}, task=SimpleNamespace(name="tagging"))
+    predictor = SimpleNamespace(run=SimpleNamespace(experiment=experiment))
+    monkeypatch.setattr(contestants, "load", lambda *_, **__: predictor)
+    with pytest.raises(ConfigError, match="has task tagging, and behaviour tests are for translators"):
+        open_contestants([str(tmp_path)], [], ("en", "de"), lambda line: None)
