@@ -17,7 +17,7 @@ _PIECE = re.compile(PIECE_PATTERN)
 _WORD, _MARK = rf"[^\W{CUT_APART}]", "\ufe0f"
 _RAW_WORD = re.compile(
     rf"(?:[{CUT_APART}]|(?:https?://|www\.)[^\s{CUT_APART}]*[\w/]|(?:[A-Za-z]\.){{2,}}"  # addresses; U.S.
-    rf"|[@#]?{_WORD}+(?:(?:['’._&-]|(?<=\d)[,:/](?=\d)){_WORD}+)*"  # don't, AT&T, 1,000, 10:30, @name
+    rf"|[@#]?{_WORD}+(?:(?:['’._&@-]|(?<=\d)[,:/](?=\d)){_WORD}+)*"  # don't, AT&T, a@b.org, 1,000, 10:30, @name
     rf"|\.{{2,}}|[^\w\s]){_MARK}*"
 )
 

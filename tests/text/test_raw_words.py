@@ -16,8 +16,8 @@ from regard.text.words import given_word_places, raw_word_places
         ("U.S. (don't): 1,000.", ["U.S.", "(", "don't", ")", ":", "1,000", "."]),
         ("red,green a/b 10:30!", ["red", ",", "green", "a", "/", "b", "10:30", "!"]),
         (
-            "see https://a.org/b_c. Or www.b.org, @me #tag...",
-            ["see", "https://a.org/b_c", ".", "Or", "www.b.org", ",", "@me", "#tag", "..."],
+            "see https://a.org/b_c. Or www.b.org, @me #tag... ann.b@c.org.",
+            ["see", "https://a.org/b_c", ".", "Or", "www.b.org", ",", "@me", "#tag", "...", "ann.b@c.org", "."],
         ),
         ("'quoted' AT&T state-of-the-art", ["'", "quoted", "'", "AT&T", "state-of-the-art"]),
         ("हिन्दी, cafe\u0301 ❤\ufe0f", ["हिन्दी", ",", "cafe\u0301", "❤\ufe0f"]),
