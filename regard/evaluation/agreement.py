@@ -31,7 +31,7 @@ class Kappa(ClassMetric):
     answers and all right labels are of one class.
     """
 
-    aliases = "cohens_kappa, cohen_kappa"
+    aliases = "cohens_kappa"
     name = "kappa"
 
     def value(self, sums: Statistics) -> float:
