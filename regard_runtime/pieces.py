@@ -109,7 +109,7 @@ class SentencePieceTable:
         """Return the text of ids."""
         known = (one for one in ids if _UNK < one < len(self.listed) and one not in self.unwritten)
         parts = (bytes([self.of_byte[one]]) if one in self.of_byte else self.listed[one].encode() for one in known)
-        text = b"".join(parts).decode(errors="surrogateescape")  # one a byte that is no text
+        text = b"".join(parts).decode(errors="surrogateescape")  # one for each byte that is not UTF-8
         return _SURROGATE.sub("\ufffd", text).replace(_SPACE, " ").strip()
 
     def _normalised(self, text: str) -> str:

@@ -46,7 +46,7 @@ def export_folder(
     if folder.exists() and not replace:
         raise RegardError(f"{folder}: exists already; choose another -o FOLDER")
     with _naming_full_disk(folder), making(folder) as made:
-        row.write(predictor, made)  # which refuses what is no translator
+        row.write(predictor, made)  # refuses a run that it cannot hold
         asked = [text for text in texts if text.strip()][:count] or checked_texts(predictor, count)
         if row.name in ENGINES:
             write_run_without_weights(predictor, row, made)

@@ -130,7 +130,7 @@
       return this.text(raw).split(SPACE).join(" ").replace(EDGES, "");
     }
 
-    /** UTF-8 → text, with U+FFFD for each byte that is no text. */
+    /** UTF-8 → text, with U+FFFD for each byte that is not UTF-8. */
     text(raw) {
       const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }), found = [];
       for (let start = 0; start < raw.length;) {

@@ -41,7 +41,14 @@ from regard.recipes.corrections import (
     seen_corrections,
     trials,
 )
-from regard.recipes.teach.lesson import CorrectionLesson, TeachingRequest, lesson_experiment, standing_set
+from regard.recipes.teach.lesson import (
+    LESSON_DIGEST,
+    TRIALS_FILE,
+    CorrectionLesson,
+    TeachingRequest,
+    lesson_experiment,
+    standing_set,
+)
 from regard.reports.report import Report
 from regard.reports.table import DASH, Cell, Table
 from regard.runs import Run, RunFolder
@@ -49,8 +56,6 @@ from regard.runs.texts import Say, old_readers
 from regard.statistical.language_checks import PlainText, check_expected_language
 
 LARGEST_P = 0.05  # highest p-value of a gain that is kept
-_TRIALS = "trials.json"  # result of the trials: with -o an interrupted lesson does not repeat them
-_DIGEST = "lesson"  # in this file: of what the result depends on
 _LEAST = 1.0  # points of the standing set; below them a loss cannot be seen
 _SHOWN = 500  # corrections that are translated by both versions
 _COMPARED = 2_000  # old pairs that the languages of corrections are compared with
@@ -145,8 +150,8 @@ def _place(request: TeachingRequest, everything: Corrected, digest: str, stack: 
         return new_version(run), False
     folder, model = request.output, RunFolder(request.output / MODEL)
     begun = kept_pairs(folder / LEARNED) == everything
-    if (tested := folder / _TRIALS).is_file():  # another start or other settings have other trials
-        begun = begun and read_checked(tested).get(_DIGEST) == digest
+    if (tested := folder / TRIALS_FILE).is_file():  # another start or other settings have other trials
+        begun = begun and read_checked(tested).get(LESSON_DIGEST) == digest
     if not begun or model.finished:
         RunFolder(folder).check_free()
     folder.mkdir(parents=True, exist_ok=True)

@@ -45,8 +45,8 @@ from regard.training.clock import longest_warmup
 from regard.training.interrupt import Interrupted
 
 _TESTED = "tested.jsonl"  # beside the run of a trial
-_TRIALS = "trials.json"  # result of the trials: with -o an interrupted lesson does not repeat them
-_DIGEST = "lesson"  # in this file: of what the result depends on
+TRIALS_FILE = "trials.json"  # result of the trials: with -o an interrupted lesson does not repeat them
+LESSON_DIGEST = "lesson"  # in this file: of what the result depends on
 _FEW_UPDATES, _EACH, _MANY_UPDATES = 80, 4, 400  # at least; for each correction, up to so many; then one for each
 _SEARCHED, _TUNED = 20_000, 500  # first old pairs, and how many of them the part of a change is chosen by
 
@@ -88,7 +88,7 @@ class CorrectionLesson(NamedTuple):
 
     def tested(self, parts: Sequence[Trial]) -> dict[str, Any]:
         """Run the trials, unless they are done, and return the test of their gain, and the part that was tested."""
-        saved = self.folder / _TRIALS
+        saved = self.folder / TRIALS_FILE
         if saved.is_file():
             return dict(read_checked(saved))
         tries = list[_Tried]()
@@ -103,7 +103,7 @@ class CorrectionLesson(NamedTuple):
         start, rows = (np.concatenate([one.statistics(some) for one in tries]) for some in (0.0, part))
         found = _values(compare_statistics(measure, start, rows, ""), len(rows))
         found |= {"p_value": gain_p_values(measure, start, [rows])[0], "part": part}
-        write_checked(saved, {**found, _DIGEST: self.digest})
+        write_checked(saved, {**found, LESSON_DIGEST: self.digest})
         return found
 
     def _trial(self, number: int, trial: Trial) -> _Tried:
