@@ -90,20 +90,29 @@ class Engine:
         weakref.finalize(self, close, self._engine)
 
     def translate(
-        self, sources: Sequence[Sequence[int]], rules: SearchRules, limits: Sequence[int], n_best: int = 1
+        self,
+        sources: Sequence[Sequence[int]],
+        rules: SearchRules,
+        limits: Sequence[int],
+        n_best: int = 1,
+        first: Sequence[int] = (),
     ) -> list[list[EngineHypothesis]]:
-        """Return the hypotheses of each source (ids with their end), the best first. Raises EngineFault."""
+        """Return the hypotheses of each source (ids with their end), the best first. Raises EngineFault.
+
+        Each begins with the ids of `first`, which add nothing to its score.
+        """
         if n_best < 1:
             raise EngineFault(f"{n_best} translations are asked for; at least 1 is possible")
         starts, longest, fault = _starts(sources), max(limits), ctypes.c_char_p()
         norms = (ctypes.c_double * (longest + 2))(1.0, *(rules.norm(one) for one in range(1, longest + 2)))
         given = rules.size, n_best, STOPS.index(rules.stop), rules.min_length, LIMITS.index(rules.at_limit)
         search = self._library["translate"]
-        search.argtypes, search.restype = [_POINTER, _LONG, *[_POINTER] * 2, *[_LONG] * 5, *[_POINTER] * 3], _POINTER
+        search.argtypes, search.restype = [
+            *(_POINTER, _LONG, _POINTER, _POINTER), *[_LONG] * 5, *(_POINTER, _POINTER), _LONG, _POINTER, _POINTER
+        ], _POINTER  # fmt: skip
         ids = _longs([one for source in sources for one in source])
-        found = search(
-            self._engine, len(sources), starts, ids, *given, _longs(limits), norms, ctypes.byref(fault)
-        )  # fmt: skip
+        begun = len(first), _longs(first), ctypes.byref(fault)
+        found = search(self._engine, len(sources), starts, ids, *given, _longs(limits), norms, *begun)
         _check(fault)
         return self._taken(found, len(sources))
 

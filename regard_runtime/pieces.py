@@ -24,6 +24,8 @@ def piece_table(kept: Mapping[str, Any]) -> "PieceTable | SentencePieceTable":
 class PieceTable:
     """Texts ↔ ids: subwords (bpe, unigram), words or characters; what has no piece is spelt in bytes."""
 
+    first: Sequence[int] = ()  # ids that every text begins with
+
     def __init__(self, kept: Mapping[str, Any]) -> None:
         self.kind, self.listed, self.bytes = kept["kind"], kept["pieces"], kept["bytes"]
         self.apart = re.compile(kept["pattern"]) if kept.get("pattern") else None
@@ -77,7 +79,8 @@ class SentencePieceTable:
         self.ids = {piece: number for number, piece in enumerate(self.listed) if number != _BOS}
         self.ids.update({self.listed[number]: number for number in range(_UNK + 1) if number != _BOS})
         self.of_byte = {int(number): byte for number, byte in kept["bytes"].items()}
-        self.unwritten, self.first, self.codes = {*kept["unwritten"]}, kept["before"], kept["codes"]
+        self.unwritten, self.codes = {*kept["unwritten"]}, kept["codes"]
+        self.first: Sequence[int] = kept["before"]
         self.byte_fallback, self.prefix, self.extra_spaces = (
             kept[name] for name in ("byte_fallback", "prefix", "extra_spaces")
         )

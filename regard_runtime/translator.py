@@ -144,7 +144,7 @@ class RuntimeTranslator:
     ) -> list[list[EngineHypothesis]]:
         """Return the hypotheses of each source (ids with their end), the best first."""
         limits = [rules.limit(len(source), self.settings["max_target"]) for source in sources]
-        return self._engine.translate(sources, rules, limits, n_best)
+        return self._engine.translate(sources, rules, limits, n_best, self.target.first)
 
 
 def _checked(folder: Path) -> dict[str, Any]:

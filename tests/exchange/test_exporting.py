@@ -1,6 +1,7 @@
 """Runs as folders of Hugging Face, beside transformers."""
 
 import json
+from functools import partial
 
 import pytest
 from foreign_translators import m2m100_folder, marian_folder, toy_lines
@@ -8,7 +9,9 @@ from foreign_translators import m2m100_folder, marian_folder, toy_lines
 from regard.errors import RegardError
 from regard.exchange import FORMATS, export_folder, format_named, format_of, import_folder, model_card
 from regard.predictor import load
+from regard.predictor.engines.runtime import compiled_engine
 from regard.runs.training import train
+from regard_runtime import RuntimeTranslator
 
 SEARCH = "decoding.search={name: beam, size: 4, stop: best_full, at_limit: free, max_ratio: 0.0, max_extra: 30}"
 NETWORK = ["model.dim=32", "model.encoder.num_layers=2", "model.decoder.num_layers=1", "model.attention.num_heads=4",
@@ -109,13 +112,33 @@ def test_card_of_a_run_names_its_origin(tmp_path):
         assert "regard predict RUN" not in of_export
 
 
-def test_imported_translator_goes_on_to_the_engine_without_torch(tmp_path):
-    folder = marian_folder(tmp_path / "theirs", activation_function="swish")
+@pytest.mark.parametrize("make", [partial(marian_folder, activation_function="swish"), m2m100_folder])
+def test_imported_translator_goes_on_to_the_engine_without_torch(make, tmp_path):
+    folder = make(tmp_path / "theirs")
     predictor = import_folder(format_of(folder), folder, tmp_path / "run", count=0, say=quiet).predictor
-    row = format_named("runtime")
-    certificate = export_folder(row, predictor, tmp_path / "ours", texts=TEXTS, count=24, say=quiet)
+    certificate = export_folder(format_named("runtime"), predictor, tmp_path / "ours", texts=TEXTS, count=24, say=quiet)
     assert (certificate.equal, certificate.first) == (24, None)
-    several = m2m100_folder(tmp_path / "several")
-    predictor = import_folder(format_of(several), several, tmp_path / "other", count=0, say=quiet).predictor
-    with pytest.raises(RegardError, match="begin with __de__"):
-        export_folder(row, predictor, tmp_path / "none", texts=TEXTS, say=quiet)
+
+
+@pytest.mark.parametrize(
+    "search", [{"size": 1}, {"at_limit": "cut", "max_extra": 6}, {"stop": "full"}, {"min_length": 4}], ids=str
+)
+def test_language_that_begins_a_translation_is_in_any_search(search, tmp_path):
+    folder = m2m100_folder(tmp_path / "theirs")
+    run = import_folder(format_of(folder), folder, tmp_path / "run", count=0, say=quiet).predictor.run.path
+    export_folder(format_named("runtime"), load(run), tmp_path / "ours", texts=TEXTS, count=4, say=quiet)
+    changed = load(run, [f"decoding.search.{name}={value}" for name, value in search.items()])
+    ours = changed.predict(TEXTS, safeguards=False)
+    made = RuntimeTranslator(tmp_path / "ours", library=compiled_engine(), threads=1, **search)
+    for one, (other,) in zip(ours, made.translations(TEXTS, safeguards=False), strict=True):
+        assert (other.text, other.finished, other.score) == (one.text, one.finished, one.score)
+        forced = made.forced(one.source, one.text)
+        assert forced.target[0] == "__de__"
+
+
+def test_language_that_begins_a_translation_is_in_graphs(tmp_path):
+    pytest.importorskip("onnxscript")
+    folder = m2m100_folder(tmp_path / "theirs")
+    predictor = import_folder(format_of(folder), folder, tmp_path / "run", count=0, say=quiet).predictor
+    certificate = export_folder(format_named("onnx"), predictor, tmp_path / "ours", texts=TEXTS, count=24, say=quiet)
+    assert (certificate.equal, certificate.first) == (24, None)

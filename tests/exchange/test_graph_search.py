@@ -136,17 +136,17 @@ class Tables(TableWriter):
         return LIMIT
 
 
-def searched(made, settings):
+def searched(made, settings, first):
     """Ids by the beam search here."""
     named = {name: value for name, value in settings.items() if name != "gnmt"}
     beam = BeamSearch(**named, normalisation="gnmt" if settings["gnmt"] else "length", max_ratio=0.0, max_extra=LIMIT)
     with plain():
-        ((best, *_),) = beam.run(Tables(made), Batch({}, "translate", torch.arange(1), 1))
+        ((best, *_),) = beam.beginning(first).run(Tables(made), Batch({}, "translate", torch.arange(1), 1))
     return best.ids
 
 
-def in_numpy(made, settings):
-    beams, table = Beams(settings, np.array([LIMIT])), made.numpy()
+def in_numpy(made, settings, first=()):
+    beams, table = Beams(settings, np.array([LIMIT]), first), made.numpy()
     last, place = np.array([BOS]), 0
     while len(last):
         last, _ = beams.grow(table[place, last].astype(np.float64))
@@ -154,26 +154,28 @@ def in_numpy(made, settings):
     return beams.best()[0].ids
 
 
+@pytest.mark.parametrize("first", [(), (5,)], ids=["any", "a language first"])
 @pytest.mark.parametrize("seed", range(6))
-def test_beams_are_those_of_the_search_here(seed):
+def test_beams_are_those_of_the_search_here(seed, first):
     made = tables(seed)
     for settings in SEARCHES:
-        assert in_numpy(made, settings) == searched(made, settings), settings
+        assert in_numpy(made, settings, first) == searched(made, settings, first), settings
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="no Node here")
-def test_beams_in_javascript_are_equal():
+@pytest.mark.parametrize("first", [(), (5,)], ids=["any", "a language first"])
+def test_beams_in_javascript_are_equal(first):
     cases = [(seed, settings) for seed in range(6) for settings in SEARCHES]
     code = """
-        answer = given.map(([table, settings, limit]) => {
-            const beams = new found.Beams(settings, [limit]);
+        answer = given.map(([table, settings, limit, first]) => {
+            const beams = new found.Beams(settings, [limit], first);
             for (let place = 0, last = [1]; last.length; place++) {
                 [last] = beams.grow(last.flatMap((one) => table[place][one]), 8);
             }
             return beams.best()[0];
         })"""
-    given = [[tables(seed).tolist(), settings, LIMIT] for seed, settings in cases]
-    assert in_node(code, given) == [in_numpy(tables(seed), settings) for seed, settings in cases]
+    given = [[tables(seed).tolist(), settings, LIMIT, first] for seed, settings in cases]
+    assert in_node(code, given) == [in_numpy(tables(seed), settings, first) for seed, settings in cases]
 
 
 def test_sources_of_a_batch_end_apart():

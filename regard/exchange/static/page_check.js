@@ -10,6 +10,6 @@ const { WasmEngine, pieceTable } = new Function(`${program}\nreturn { WasmEngine
   const [source, target] = [settings.source, settings.target].map((name) => pieceTable(tables[name]));
   const engine = await WasmEngine.open(bytes("engine"), settings, bytes("weights"));
   const lines = JSON.parse(require("node:fs").readFileSync(0, "utf8"));
-  const one = (line) => target.decode(engine.translate([[...source.encode(line), settings.shape.end]])[0].ids);
+  const one = (line) => target.decode(engine.translate([[...source.encode(line), settings.shape.end]], target.first)[0].ids);
   console.log(JSON.stringify(lines.map((line) => (line.trim() ? one(line) : ""))));
 })();

@@ -43,7 +43,7 @@ class PageTranslator {
   answer(text) {
     const { max_source: most, shape } = this.settings, ids = [...this.source.encode(text), shape.end];
     if (ids.length > most) throw new RangeError(String(most - 1));
-    const [best] = this.engine.translate([ids]);
+    const [best] = this.engine.translate([ids], this.target.first);
     return { answers: "text", source: text, text: this.target.decode(best.ids), ids: [ids, best.ids], score: best.score, finished: best.finished,
       log_probs: best.logProbs, alternatives: [], flags: [], explanation: null };
   }

@@ -26,15 +26,15 @@ class WasmEngine {
     memory.free();
   }
 
-  // Return the best hypothesis of each source, ids with their end: {ids, score, logProbs, finished}.
-  translate(sources) {
+  // Return the best hypothesis of each source, ids with their end: {ids, score, logProbs, finished}. `first` begins each.
+  translate(sources, first = []) {
     const { search } = this.settings, memory = this.scope();
     const limits = sources.map((source) => this.limit(source.length));
     const starts = sources.reduce((places, source) => [...places, places.at(-1) + source.length], [0]);
     const norms = Array.from({ length: Math.max(...limits) + 2 }, (_, length) => (length ? this.norm(length) : 1));
     const rules = [search.size, 1, STOPS.indexOf(search.stop), search.min_length, LIMITS.indexOf(search.at_limit)].map(BigInt);
     const found = this.call(() => this.exports.translate(this.engine, BigInt(sources.length), memory.longs(starts), memory.longs(sources.flat()),
-      ...rules, memory.longs(limits), memory.doubles(norms), memory.take(4)));
+      ...rules, memory.longs(limits), memory.doubles(norms), BigInt(first.length), memory.longs(first), memory.take(4)));
     const many = sources.length, total = Number(this.exports.sizes(found, memory.take(8 * many)));
     const [lengths, scores, finished] = [memory.take(8 * many), memory.take(8 * many), memory.take(many)];
     const [ids, logProbs] = [memory.take(8 * total), memory.take(8 * total)];

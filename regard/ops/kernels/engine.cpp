@@ -274,6 +274,22 @@ class Engine {
   std::vector<std::unique_ptr<PackedMatrix>> packed;
 };
 
+// Ids that every translation begins with, as requirements without terms.
+struct Beginning {
+  Beginning(int64_t texts, int64_t size, int64_t end, int64_t longest, int64_t count, const int64_t* first)
+      : zeros(texts), ones(texts, 1), sizes(texts, size), ends(texts, end), prefixes(texts * longest, -1) {
+    for (int64_t text = 0; text < texts; ++text) {
+      std::copy_n(first, std::min(count, longest), prefixes.data() + text * longest);
+    }
+    required.free = count, required.tried_count = 1, required.longest = longest;
+    required.totals = required.nodes = required.next = zeros.data();
+    required.tried = ends.data(), required.prefixes = prefixes.data(), required.banks = ones.data();
+    required.widths = sizes.data();
+  }
+  std::vector<int64_t> zeros, ones, sizes, ends, prefixes;
+  Required required{};
+};
+
 template <typename Run>
 auto guarded(const char** fault, Run run) -> decltype(run()) {
   *fault = nullptr;
@@ -307,11 +323,12 @@ Engine* open_engine(const int64_t* shape, const double* reals, const int64_t* te
 
 void close_engine(Engine* engine) { delete engine; }
 
-// Search translations of texts, text i from starts[i] to starts[i + 1] in `ids`. What is found is read by `sizes` and
-// `take`. Null with a fault.
+// Search translations of texts, text i from starts[i] to starts[i + 1] in `ids`. All begin with `first_count` given ids,
+// which cost nothing: the code of a language. What is found is read by `sizes` and `take`. Null with a fault.
 Found* translate(
     const Engine* engine, int64_t texts, const int64_t* starts, const int64_t* ids, int64_t size, int64_t wanted,
-    int64_t stop, int64_t least, int64_t at_limit, const int64_t* limits, const double* norms, const char** fault) {
+    int64_t stop, int64_t least, int64_t at_limit, const int64_t* limits, const double* norms, int64_t first_count,
+    const int64_t* first, const char** fault) {
   return guarded(fault, [&] {
     const int64_t longest = *std::max_element(limits, limits + texts);
     const char* problem = engine->fault(texts, starts, ids, longest);
@@ -319,6 +336,8 @@ Found* translate(
     check(size > 0 && size + 5 < engine->target_words, "the beam is wider than the vocabulary");
     check(wanted > 0 && least >= 0 && *std::min_element(limits, limits + texts) > 0, "a limit of the search is impossible");
     check(stop >= kFull && stop <= kBestFull && at_limit >= kEnd && at_limit <= kCut, "there is no such rule of a search");
+    const bool known = std::all_of(first, first + first_count, [&](int64_t id) { return id >= 0 && id < engine->target_words; });
+    check(known, "an id is not in the vocabulary");
     const std::vector<float> memory = engine->read(texts, starts, ids);
     std::vector<int32_t> rows(texts);
     std::iota(rows.begin(), rows.end(), 0);
@@ -327,7 +346,9 @@ Found* translate(
     const Past past = engine->begin(texts, starts, memory.data(), rows.data());
     const Start start{texts, last.data(), &past};
     const Rules rules{size, wanted, stop, least, at_limit, limits, norms, nullptr, dropped.data()};
-    const auto run = [&](Found& found) { Beams(engine->writes, start, rules, nullptr, nullptr, found).run(); };
+    const Beginning beginning(texts, size, engine->writes.end, longest, first_count, first);
+    const Required* required = first_count ? &beginning.required : nullptr;
+    const auto run = [&](Found& found) { Beams(engine->writes, start, rules, required, nullptr, found).run(); };
     return best_found(run, texts, wanted);
   });
 }

@@ -66,7 +66,7 @@ class RuntimeSearch:
     def __init__(self, loaded: LoadedFolder, search: Search) -> None:
         """Raise ConfigError for a search that the engine does not have."""
         rules = beam_rules(search)
-        if search.requirements.of or search.first:
+        if search.requirements.of or [*search.first] != [*loaded.translator.target.first]:
             raise ConfigError("glossary", "is not possible with the runtime engine", "leave out --engine")
         if rules is None:
             problem = "is not one that the runtime engine has"

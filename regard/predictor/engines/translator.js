@@ -32,6 +32,7 @@
       this.kind = kept.kind;
       this.listed = kept.pieces;
       this.bytes = kept.bytes;
+      this.first = [];  // ids that every text begins with
       this.apart = kept.unicode_pattern ? new RegExp(kept.unicode_pattern, "gu") : null;
       this.ofByte = new Map(kept.bytes.map((number, byte) => [number, byte]));
       const bytes = new Set(kept.bytes), reserved = new Set(kept.reserved || []), scores = new Map();
@@ -80,6 +81,7 @@
     constructor(kept) {
       this.kept = kept;
       this.listed = kept.pieces;
+      this.first = kept.before;
       this.ids = new Map();
       this.listed.forEach((piece, number) => { if (number !== BOS) this.ids.set(piece, number); });
       for (const number of [0, EOS, UNK]) this.ids.set(this.listed[number], number);
@@ -98,7 +100,7 @@
     /** Return the ids of a text, without its end. */
     encode(text) {
       text = text.replace(SURROGATE, "\ufffd");
-      const ids = [...this.kept.before], id = (piece) => this.ids.has(piece) ? this.ids.get(piece) : UNK;
+      const ids = [...this.first], id = (piece) => this.ids.has(piece) ? this.ids.get(piece) : UNK;
       if (this.kept.codes && text.startsWith(">>") && text.includes("<<")) {
         const end = text.indexOf("<<") + 2;
         ids.push(id(text.slice(0, end)));
@@ -238,8 +240,9 @@
 
   /** The hypotheses of several sources, a row each, those of a source one after the other. */
   class Beams {
-    constructor(search, limits) {
+    constructor(search, limits, first = []) {
       this.search = search;
+      this.first = first;  // ids that all begin with, which cost nothing
       this.limits = limits;
       this.rows = limits.map((_, example) => ({ example, sum: 0, ids: [] }));
       this.finished = limits.map(() => []);
@@ -293,6 +296,7 @@
     /** The likeliest words of a row, with the end among them. */
     choices(scores, start, vocabulary, row) {
       const count = this.search.size + 1, words = [], example = this.rows[row].example;
+      if (this.length < this.first.length) return [{ example, row, word: this.first[this.length], added: 0 }];
       const short = this.length < this.search.min_length;
       for (let word = EOS; word < vocabulary; word++) {
         const score = scores[start + word];
@@ -377,7 +381,8 @@
     async searched(rows) {
       const { max_ratio: ratio, max_extra: extra } = this.search, most = this.settings.max_target;
       const limit = (row) => Math.trunc(Math.fround(row.length * Math.fround(ratio))) + extra;
-      const beams = new Beams(this.search, rows.map((row) => Math.min(Math.max(1, limit(row)), most)));
+      const limits = rows.map((row) => Math.min(Math.max(1, limit(row)), most));
+      const beams = new Beams(this.search, limits, this.target.first);
       const width = Math.max(...rows.map((row) => row.length));
       const ids = this.whole(rows.flatMap((row) => [...row, ...Array(width - row.length).fill(0)]), [rows.length, width]);
       const shown = rows.flatMap((row) => Array.from({ length: width }, (_, place) => (place < row.length ? 1 : 0)));

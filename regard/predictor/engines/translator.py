@@ -186,7 +186,7 @@ class GraphTranslator:
         lengths = np.array([len(row) for row in rows])
         ratio = np.float32(self.search["max_ratio"])
         limits = (lengths.astype(np.float32) * ratio).astype(np.int64) + self.search["max_extra"]
-        beams = Beams(self.search, limits.clip(1, self.settings["max_target"]))
+        beams = Beams(self.search, limits.clip(1, self.settings["max_target"]), self.target.first)
         words, state = np.full(len(rows), _BOS, np.int64), self.start(rows)
         while len(words):
             scores, state = self.step(words, state)
@@ -206,8 +206,9 @@ class GraphTranslator:
 class Beams:
     """The hypotheses of several sources, a row each, those of a source one after the other."""
 
-    def __init__(self, search: Mapping[str, Any], limits: _Array) -> None:
-        self.search, self.limits, count = search, limits, len(limits)
+    def __init__(self, search: Mapping[str, Any], limits: _Array, first: Sequence[int] = ()) -> None:
+        """`limits` (sources,) are the most ids of each; all begin with the ids of `first`, which cost nothing."""
+        self.search, self.limits, self.first, count = search, limits, first, len(limits)
         self.size, self.examples, self.sums = search["size"], np.arange(count), np.zeros(count)
         self.ids, self.log_probs = np.zeros((count, 0), np.int64), np.zeros((count, 0))
         self.finished: list[list[GraphHypothesis]] = [[] for _ in range(count)]
@@ -252,8 +253,12 @@ class Beams:
 
     def _choices(self, scores: _Array) -> tuple[_Array, _Array, _Array]:
         """Rows, words and log-probabilities of the likeliest words of each row, with the end among them."""
+        written = self.ids.shape[1]
+        if written < len(self.first):
+            rows = np.arange(len(scores))
+            return rows, np.full_like(rows, self.first[written]), np.zeros(len(rows))
         scores[:, [0, _BOS]] = -np.inf
-        if self.ids.shape[1] < self.search["min_length"]:
+        if written < self.search["min_length"]:
             scores[:, _EOS] = -np.inf
         count = min(self.size + 1, scores.shape[1])
         near = np.argpartition(-scores, count - 1, axis=1)[:, :count]
