@@ -61,6 +61,18 @@ class Answer(ABC, Generic[_P]):
         """Raise ConfigError for an option of a search where none writes answers."""
         raise ConfigError(option, "chooses among texts, and this model writes none", "--json prints probabilities")
 
+    def check_n_best(self, count: int, known: int, option: str) -> None:
+        """Raise ConfigError for an option that asks for more answers than there are; `known`: size of the column."""
+        self.check_search(option)
+
+    def with_alternatives(self, prediction: _P, count: int) -> _P:
+        """Return a prediction with the rest of its `count` best answers, where no search has found them."""
+        return prediction
+
+    def ranked_by(self, prediction: _P) -> float:
+        """Return the figure that stands behind an answer in a list of the n best."""
+        return prediction.score
+
     def can_show(self, column: "Column") -> bool:
         """Return whether a column keeps what answers are made of, or shown with."""
         return True

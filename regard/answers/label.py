@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from regard.answers.answer import ReadAnswer
+from regard.errors import ConfigError
 from regard.evaluation.confusion import Confusion, confusion_of
 from regard.results import Prediction
 
@@ -57,8 +58,21 @@ class LabelAnswer(ReadAnswer[LabelPrediction]):
         before = prediction.probabilities
         mended = dict(zip(sorted(before), probabilities[0], strict=True))
         again, sure = {name: mended[name] for name in before}, mended[prediction.text]
-        score = float(np.log(max(sure, np.finfo(float).tiny)))
-        return replace(prediction, probabilities=again, confidences=[sure], score=score)
+        return replace(prediction, probabilities=again, confidences=[sure], score=_log(sure))
+
+    def check_n_best(self, count: int, known: int, option: str) -> None:
+        """Raise ConfigError for more labels than there are."""
+        if count > known:
+            raise ConfigError(option, f"is {count:,}, and the model has {known:,} labels", f"at most {known}")
+
+    def with_alternatives(self, prediction: LabelPrediction, count: int) -> LabelPrediction:
+        """Return a prediction with the next likely labels, each with its own probability alone."""
+        others = [name for name in _ranked(prediction.probabilities) if name != prediction.text][: count - 1]
+        return replace(prediction, alternatives=[_other(prediction, name) for name in others]) if others else prediction
+
+    def ranked_by(self, prediction: LabelPrediction) -> float:
+        """Return the probability of the label."""
+        return prediction.probabilities[prediction.text]
 
     def correct_items(self, prediction: LabelPrediction, right: str, column: "TextColumn") -> list[bool]:
         return [prediction.text == right.strip()]
@@ -79,3 +93,20 @@ class LabelAnswer(ReadAnswer[LabelPrediction]):
         if prediction.label_probabilities():
             yield bars(prediction.label_probabilities())
         yield from columns_of(prediction, coloured_words)
+
+
+def _ranked(probabilities: Mapping[str, float]) -> list[str]:
+    """Return labels by falling probability; equal ones stay in the order of the model's vocabulary."""
+    return sorted(probabilities, key=lambda name: -probabilities[name])
+
+
+def _other(prediction: LabelPrediction, name: str) -> LabelPrediction:
+    """Return another label of a prediction."""
+    sure = prediction.probabilities[name]
+    confidences = None if prediction.confidences is None else [sure]
+    return LabelPrediction(prediction.source, name, _log(sure), probabilities={name: sure}, confidences=confidences)
+
+
+def _log(probability: float) -> float:
+    """Return a finite logarithm."""
+    return float(np.log(max(probability, np.finfo(float).tiny)))

@@ -62,7 +62,8 @@ NBest = Annotated[
         min=1,
         metavar="INTEGER",
         rich_help_panel="Decoding",
-        help="Print the N best translations of each sentence, as number ||| text ||| score.",
+        help="Print the N best translations of each sentence, as number ||| text ||| score, or the N most probable "
+        "labels of each text, as number ||| label ||| probability.",
     ),
 ]
 ScoresOption = Annotated[
@@ -342,9 +343,11 @@ def _check_options(predictor: "Predictor", search: str | None, n_best: int, *, a
     if alignment and not {"source", "target"} <= predictor.task.columns.keys():
         problem = "links words of a text and its translation, and this model does not translate"
         raise ConfigError("--alignment", problem, "leave it out")
-    for option, given in (("--n-best", n_best > 1), ("--search", search is not None)):
-        if given:
-            predictor.task.answer.check_search(option)
+    task = predictor.task
+    if n_best > 1:
+        task.answer.check_n_best(n_best, len(task.vocabularies[task.last]), "--n-best")
+    if search is not None:
+        task.answer.check_search("--search")
 
 
 def _write(blocks: Iterator[bytes], path: Path | None) -> None:

@@ -4,15 +4,18 @@ from regard.evaluation.accuracy import Accuracy
 from regard.evaluation.agreement import Kappa, Matthews
 from regard.evaluation.alignments import GoldAlignment, LinkRates, alignment_error_rate, link_rates, read_gold
 from regard.evaluation.bleu import Bleu
+from regard.evaluation.brier import Brier
 from regard.evaluation.calibration_error import CalibrationError
 from regard.evaluation.chrf import Chrf
 from regard.evaluation.exact_match import ExactMatch
 from regard.evaluation.f1 import F1
+from regard.evaluation.log_loss import LogLoss
 from regard.evaluation.metric import Corpus, Metric, Score
 from regard.evaluation.place_accuracy import CharacterAccuracy, WordAccuracy
 from regard.evaluation.ranking import MeanAveragePrecision, MeanReciprocalRank
 from regard.evaluation.rates import LengthRatio, RepetitionRate, UntranslatedRate
 from regard.evaluation.relation_f1 import RelationF1
+from regard.evaluation.roc_auc import RocAuc
 from regard.evaluation.sentence_bleu import SentenceBleu
 from regard.evaluation.significance import (
     Interval,
@@ -37,6 +40,7 @@ METRICS: Registry[Metric] = Registry(
         "accuracy": Accuracy,
         "bleu": Bleu,
         "sentence_bleu": SentenceBleu,
+        "brier": Brier,
         "calibration_error": CalibrationError,
         "character_accuracy": CharacterAccuracy,
         "chrf": Chrf,
@@ -44,11 +48,13 @@ METRICS: Registry[Metric] = Registry(
         "f1": F1,
         "kappa": Kappa,
         "length_ratio": LengthRatio,
+        "log_loss": LogLoss,
         "map": MeanAveragePrecision,
         "matthews": Matthews,
         "mrr": MeanReciprocalRank,
         "relation_f1": RelationF1,
         "repetition_rate": RepetitionRate,
+        "roc_auc": RocAuc,
         "span_f1": SpanF1,
         "squad_exact_match": SquadExactMatch,
         "tag_accuracy": TagAccuracy,

@@ -8,6 +8,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
+from regard.answers import answer_of
 from regard.data.readers.line_stream import chunks_of_lines
 from regard.documents.files import PACKAGES, SUFFIXES, FileError
 from regard.documents.numeral_faults import compared
@@ -270,7 +271,10 @@ def _line(prediction: Prediction, number: int, n_best: int, scores: bool, links:
     after = "" if links is None else f"\t{links}"
     if n_best > 1:
         best = [prediction, *prediction.alternatives][:n_best]
-        first, *rest = [f"{number} ||| {_one_line(str(one))} ||| {one.score:.4f}" for one in best]
+        figures = [answer_of(one).ranked_by(one) for one in best]
+        first, *rest = [
+            f"{number} ||| {_one_line(str(one))} ||| {figure:.4f}" for one, figure in zip(best, figures, strict=True)
+        ]
         return "\n".join([first + after, *rest])  # the links are those of the best
     return (f"{prediction.score:.4f}\t" if scores else "") + _one_line(str(prediction)) + after
 

@@ -200,6 +200,8 @@ class Predictor:
         else:
             found = predictions_with_terms(self.encoder, setup, request, glossary, prefixes)
         found = calibrated(self.task, found, setup.calibration)
+        count = (search or setup.search).n_best
+        found = [self.task.answer.with_alternatives(one, count) for one in found] if count > 1 else found
         found = checked(found, setup.adequacy if safeguards else None, self.explainer.with_alignments)
         return self.explainer.with_attention(found) if explain else Predictions(found)
 

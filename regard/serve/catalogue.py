@@ -1,6 +1,5 @@
 """Models of a server, by their languages and names."""
 
-import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -29,7 +28,7 @@ class ServedModel:
         self.given: Sequence[str] = card["given"]  # input columns
         self.alphabet = frozenset(card.get("alphabet", ""))  # characters of its vocabulary; empty: any
         self.answer = ANSWERS[card["answers"]]
-        self.most_answers = math.inf if self.answer.written else 1
+        self.known: int = card.get("vocabulary", {}).get(card["predicted"], 1)  # pieces or labels of answers
         self.explains: bool = card["explains"]  # False: its engine has no attention weights
         self.read_together: int = card.get("read_together", 1)  # sentences of a text
 

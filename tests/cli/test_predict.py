@@ -27,14 +27,21 @@ from regard.predictor.source_context import SourceContext
 from regard.results import Explanation, Prediction
 from regard.tasks import LanguageModelTask, TranslationTask
 from regard.tasks.classification import ClassificationTask
+from regard.tasks.tagging import TaggingTask
 
 ROOT = Path(__file__).parents[2]
+
+
+def task_of(kind):
+    """What of a task is asked for, with an empty vocabulary of answers."""
+    last = [*kind.columns][-1]
+    return SimpleNamespace(columns=kind.columns, answer=kind.answer, last=last, vocabularies={last: ()})
 
 
 class Echo:
     """Answers each text with itself in capitals, and one worse answer."""
 
-    task, setup = TranslationTask, SimpleNamespace(abilities=NATIVE, context=SourceContext({}))
+    task, setup = task_of(TranslationTask), SimpleNamespace(abilities=NATIVE, context=SourceContext({}))
     explainer = SimpleNamespace(with_evidence=list)
 
     def translate(self, texts, *, memory=None):
@@ -178,7 +185,7 @@ def test_links_stand_behind_the_best_text_or_in_the_object(monkeypatch, n_best):
     answer = Prediction("red house", "rot Haus", -0.5, alternatives=[Prediction("red house", "?", -2.0)])
 
     class Seer:
-        task, setup = TranslationTask, SimpleNamespace(abilities=NATIVE, context=SourceContext({}))
+        task, setup = task_of(TranslationTask), SimpleNamespace(abilities=NATIVE, context=SourceContext({}))
         explainer = SimpleNamespace(with_evidence=list)
 
         def predict(self, texts, explain, **context):
@@ -195,7 +202,7 @@ def test_links_stand_behind_the_best_text_or_in_the_object(monkeypatch, n_best):
 
 
 def test_links_of_a_language_model_are_refused(loads, monkeypatch):
-    monkeypatch.setattr(Echo, "task", LanguageModelTask, raising=False)
+    monkeypatch.setattr(Echo, "task", task_of(LanguageModelTask), raising=False)
     done = predict("--alignment", text=b"x\n")
     assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr.startswith(
@@ -203,9 +210,13 @@ def test_links_of_a_language_model_are_refused(loads, monkeypatch):
     )
 
 
-@pytest.mark.parametrize("options", [("--n-best", "3"), ("--search", "beam")], ids=["best", "search"])
-def test_where_nothing_is_searched_no_search_is_named(loads, monkeypatch, options):
-    monkeypatch.setattr(Echo, "task", ClassificationTask)
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [(TaggingTask, ("--n-best", "3")), (TaggingTask, ("--search", "beam")), (ClassificationTask, ("--search", "beam"))],
+    ids=["best tags", "search of tags", "search of a label"],
+)
+def test_where_nothing_is_searched_no_search_is_named(loads, monkeypatch, kind, options):
+    monkeypatch.setattr(Echo, "task", task_of(kind))
     done = predict(*options, text=b"x\n")
     assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr.startswith(f"error: {options[0]}: chooses among texts, and this model writes none")

@@ -16,6 +16,7 @@ from regard.evaluation.bleu import Bleu
 from regard.evaluation.chrf import Chrf
 from regard.evaluation.exact_match import ExactMatch
 from regard.evaluation.metric import corpus_of
+from regard.evaluation.probability_metric import ProbabilityMetric
 from regard.evaluation.significance import EXCHANGES, RESAMPLES, RESAMPLING_SEED, gain_p_values, resampled
 from regard.registry import Choice
 
@@ -63,7 +64,7 @@ def test_p_value_equals_that_of_all_draws():
     assert comparison.interval == tuple(np.percentile(draws, [2.5, 97.5]))
 
 
-@pytest.mark.parametrize("name", sorted(METRICS))
+@pytest.mark.parametrize("name", [one for one in sorted(METRICS) if not issubclass(METRICS[one], ProbabilityMetric)])
 def test_identical_systems_do_not_differ(texts, name):
     references, a, _ = (column[:50] for column in texts)
     comparison = paired_bootstrap(METRICS.build(Choice(name)), a, a, references, references)

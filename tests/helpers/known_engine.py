@@ -125,7 +125,7 @@ class KnownClassifier(KnownEngine):
     def __init__(self, name: str = "reviews", given: Sequence[str] = ("text",)) -> None:
         super().__init__("", "", name)
         self.info |= {"task": "classification", "predicted": "label", "answers": "label"}
-        self.info |= {"languages": [], "given": list(given)}
+        self.info |= {"languages": [], "given": list(given), "vocabulary": {"label": 2}}
 
     def say(self, text: str, route: str = "") -> str:
         return ""

@@ -5,11 +5,13 @@ import math
 
 import pytest
 import torch
+from classifiers import tiny_classifier_in
 from comparisons import Inside
 from small_runs import regard as command
 from torch.testing import assert_close
 
 import regard
+from regard.answers.label import LabelAnswer, LabelPrediction
 from regard.attention import recording
 from regard.data.columns import learn_columns
 from regard.data.examples import Example
@@ -150,6 +152,43 @@ def test_predictions_are_json_with_probabilities(folder):
     found = regard.load(folder / "run").predict(["so good of number 3"], explain=True)[0]
     assert (found.text, found.details()["probabilities"]["pos"] > 0.5) == ("pos", True)
     assert len(found.explanation.weights[0]) == len(found.explanation.source_tokens)
+
+
+@pytest.fixture(scope="module")
+def three(tmp_path_factory):
+    return tiny_classifier_in(tmp_path_factory.mktemp("three"))
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_the_most_probable_labels_are_ranked(three, count):
+    text = "a fine and dull film"
+    (whole,) = regard.load(three).predict([text])
+    (found,) = regard.load(three, [f"decoding.search.n_best={count}"]).predict([text])
+    best = sorted(whole.probabilities.items(), key=lambda one: -one[1])[:count]
+    assert [one.text for one in (found, *found.alternatives)] == [label for label, _ in best]
+    assert [one.confidence for one in (found, *found.alternatives)] == pytest.approx([chance for _, chance in best])
+    assert [math.exp(one.score) for one in found.alternatives] == pytest.approx([chance for _, chance in best[1:]])
+    assert found.probabilities == whole.probabilities
+    lines = command("predict", three, text, "--n-best", count).printed.splitlines()
+    rows = [line.split(" ||| ") for line in lines]
+    assert [(number, label) for number, label, _ in rows] == [("0", label) for label, _ in best]
+    assert [float(chance) for *_, chance in rows] == pytest.approx([chance for _, chance in best], abs=1e-4)
+    told = json.loads(command("predict", three, text, "--n-best", count, "--json").printed)
+    assert [one["text"] for one in (told, *told["alternatives"])] == [label for label, _ in best]
+    chances = [one["probabilities"][one["text"]] for one in (told, *told["alternatives"])]
+    assert chances == pytest.approx([chance for _, chance in best])
+
+
+def test_more_labels_than_there_are_cannot_be_asked_for(three):
+    done = command("predict", three, "a film", "--n-best", 4)
+    assert (done.code, done.said) == (2, "error: --n-best: is 4, and the model has 3 labels (at most 3)\n")
+
+
+def test_ranked_labels_have_calibrated_probabilities():
+    known = LabelPrediction("so", "a", math.log(0.5), probabilities={"b": 0.3, "a": 0.5, "c": 0.2})
+    mended = LabelAnswer().recalibrated(known, [[0.6, 0.35, 0.05]])
+    found = LabelAnswer().with_alternatives(mended, 2).alternatives
+    assert [(one.text, one.confidence, one.details()["calibrated"]) for one in found] == [("b", 0.35, True)]
 
 
 def test_two_classifiers_are_compared_with_p_values(folder, monkeypatch):

@@ -114,7 +114,7 @@ class PredictQuestion(_Strict):
     examples: Annotated[list[dict[str, str]], Field(fail_fast=True)] = Field(
         [], description="examples by column, in place of texts", examples=[[{"first": "A dog.", "second": "A cat."}]]
     )
-    n_best: int = Field(1, ge=1, le=MAX_N_BEST, description="number of texts, of a model that generates text")
+    n_best: int = Field(1, ge=1, le=MAX_N_BEST, description="number of texts that a model generates, or of labels")
     explain: bool = Field(False, description="return how much each word is attended to")
     maps: bool = Field(False, description="also return the attention weights of every layer and head")
 

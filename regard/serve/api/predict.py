@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from fastapi import Request
 from fastapi.responses import Response
 
-from regard.errors import nearest
+from regard.errors import ConfigError, nearest
 from regard.explain.page import to_json
 from regard.results import Prediction, as_line
 from regard.serve.api import models
@@ -25,8 +25,8 @@ async def predict_any(service: Service, request: Request) -> Response:
     """Predict with any model: a label with probabilities, a tag for each word, a span of a text, or a text."""
     question = models.PredictQuestion.of(await admitted(service, request, read_values))
     model = _asked_model(service, question.model)
-    if question.n_best > model.most_answers:
-        raise bad(f"Invalid request: n_best: {model.name} does not generate text")
+    if question.n_best > 1:
+        _check_n_best(model, question.n_best)
     explain = question.explain or question.maps
     if explain:
         check_explains(model)
@@ -58,6 +58,14 @@ async def _predictions(model: ServedModel, question: Predict, seconds: float) ->
         raise OutOfMemory(places[fault.index]) from fault
     found |= dict(zip(places, told, strict=True))
     return [found[place] for place in range(len(lines))]
+
+
+def _check_n_best(model: ServedModel, count: int) -> None:
+    """Raise ApiError for more answers than a model has."""
+    try:
+        model.answer.check_n_best(count, model.known, "n_best")
+    except ConfigError as error:
+        raise bad(f"Invalid request: {model.name}: {error}") from error
 
 
 def _asked_model(service: Service, name: str | None) -> ServedModel:

@@ -62,6 +62,11 @@ def test_several_texts_of_a_model_that_writes(client):
     assert writer.asked == [Predict(("yes",), n_best=3)]
 
 
+def test_several_labels_are_asked_for(client, engine):
+    assert ask(client, texts=["a fine film"], n_best=2).status_code == 200
+    assert engine.asked == [Predict(("a fine film",), n_best=2)]
+
+
 def test_examples_by_column(client):
     entailment = client.app.service.engines["entailment"]
     entailment.asked.clear()
@@ -102,7 +107,10 @@ def test_a_translator_is_asked_by_its_name(client):
         ({"texts": ["a"] * 4}, "Invalid request: 4 texts are more than this server takes at once: 3"),
         ({"texts": ["a", "b" * 41]}, "Invalid request: text 2 has 41 characters, more than this server takes: 40"),
         ({"texts": ["a"], "n_best": 11}, "Invalid request: n_best: Input should be less than or equal to 10"),
-        ({"texts": ["a"], "n_best": 2}, "Invalid request: n_best: reviews does not generate text"),
+        (
+            {"texts": ["a"], "n_best": 3},
+            "Invalid request: reviews: n_best: is 3, and the model has 2 labels (at most 2)",
+        ),
         ({"text": ["a"]}, "Invalid request: text: there is no such field (did you mean 'texts'?)"),
     ],
 )
