@@ -192,7 +192,7 @@ LINES = {  # of each folder, with 60 to 160 lines of room: changes touch the row
     "regard/decoding": 2_600,
     "regard/documents": 4_800,
     "regard/encoders": 800,
-    "regard/evaluation": 1_800,
+    "regard/evaluation": 1_900,
     "regard/exchange": 4_900,
     "regard/experiment": 3_500,
     "regard/explain": 3_400,

@@ -23,6 +23,10 @@ CompareSeeds = Annotated[
     int | None,
     typer.Option(min=1, metavar="INTEGER", help="Number of seeds. (default: 3, or one per fold)"),
 ]
+CompareFolds = Annotated[
+    int | None,
+    typer.Option(min=2, metavar="INTEGER", help="Cross-validation folds in place of seeds; of labels stratified ones."),
+]
 CompareFolder = Annotated[
     Path | None,
     typer.Option(metavar="FOLDER", help="Folder of runs, results and report. (default: runs/compare-...)"),
@@ -78,6 +82,7 @@ def compare_command(  # noqa: PLR0913  an option each
     words: ConfigsAndChanges,
     *,
     seeds: CompareSeeds = None,
+    folds: CompareFolds = None,
     run: CompareFolder = None,
     grid: Grid = None,
     baseline: BaselineOption = None,
@@ -98,6 +103,7 @@ def compare_command(  # noqa: PLR0913  an option each
     compare.json and report.html are in the folder. Interrupted, the same command continues.
 
     regard compare a.yaml b.yaml --seeds 3 --minutes 10
+    regard compare a.yaml b.yaml --folds 10
     regard compare a.yaml --grid model.attention.score=dot,bilinear --grid model.dim=128,256 data.folds=10
     """
     from regard.reports import Budget, Request, gold_links
@@ -108,7 +114,7 @@ def compare_command(  # noqa: PLR0913  an option each
         raise ConfigError("CONFIG", "must be given", "regard compare a.yaml b.yaml")
     request = Request(
         configs=configs,
-        changes=changes,
+        changes=[*changes, *(() if folds is None else (f"data.folds={folds}", *_stratified(configs, changes)))],
         grids=grid or [],
         folder=run or Path("runs") / f"compare-{configs[0].stem}",
         seeds=seeds,
@@ -120,6 +126,15 @@ def compare_command(  # noqa: PLR0913  an option each
         command=shlex.join(["regard", *sys.argv[1:]]),
     )
     _compare(request, markdown, as_json=as_json, quiet=quiet)
+
+
+def _stratified(configs: list[Path], changes: list[str]) -> list[str]:
+    """Return the change that stratifies folds, for tasks whose answers are labels."""
+    from regard.answers import LabelPrediction
+    from regard.experiment import read_experiment
+
+    answers = [read_experiment(config, changes).task_class.answer for config in configs]
+    return ["data.stratified=true"] if all(LabelPrediction in one.records for one in answers) else []
 
 
 def _compare(request: "Request", file: Path | None, *, as_json: bool, quiet: bool) -> None:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from regard.errors import ConfigError
 from regard.evaluation.metric import Measure, Metric, References, Score, Statistics, corpus_of
+from regard.evaluation.paired_tests import McNemar, mcnemar
 
 RESAMPLING_SEED = 12345  # that of sacrebleu, so the resamples are the same
 RESAMPLES = 1000
@@ -32,11 +33,13 @@ class SignificanceTest(NamedTuple):
     difference: float  # b - a
     interval: Interval  # of the difference
     p_value: float  # two-sided: how often resampling would turn the difference round, or make it vanish
+    mcnemar: McNemar | None = None  # of answers that are right or wrong
 
     def __str__(self) -> str:
         low, high = self.interval
         figures = f"{self.a.value:.2f} → {self.b.value:.2f}, difference {self.difference:+.2f}"
-        return f"{self.a.name}: {figures} (95 %: {low:+.2f} to {high:+.2f}), p = {self.p_value:.3g}"
+        exact = "" if self.mcnemar is None else f"; {self.mcnemar}"
+        return f"{self.a.name}: {figures} (95 %: {low:+.2f} to {high:+.2f}), p = {self.p_value:.3g}{exact}"
 
 
 def paired_bootstrap(
@@ -77,7 +80,8 @@ def compare_statistics(
     )
     figures = resampled(measure, statistics, resamples=resamples, seed=seed)
     differences = figures[:, 1] - figures[:, 0]
-    return SignificanceTest(a, b, b.value - a.value, _interval(differences), two_sided(differences))
+    exact = mcnemar(statistics_a, statistics_b)
+    return SignificanceTest(a, b, b.value - a.value, _interval(differences), two_sided(differences), exact)
 
 
 def interval_of(

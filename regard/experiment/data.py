@@ -158,13 +158,15 @@ class DataSettings:
     test_fraction: Annotated[Fraction, Doc("Fraction of train held out as test set if none is given.")] = 0.0
     folds: Annotated[
         Annotated[int, Ge(2)] | None,
-        Doc(
-            "Number of cross-validation folds; one is the test set. Sampled regardless of labels, "
-            "duplicates together; null: off."
-        ),
+        Doc("Number of cross-validation folds; one is the test set. Sampled, duplicates together; null: off."),
         Fixed(),
     ] = None
     fold: Annotated[Size, Doc("Index of the test fold, from 1; compare runs each in turn."), Fixed()] = 1
+    stratified: Annotated[
+        bool,
+        Doc("Stratified folds: each has about the same share of every label. false: regardless of labels."),
+        Fixed(),
+    ] = False
     fold_seed: Annotated[Seed, Doc("Random seed of the folds."), Fixed()] = 0
     cache: Annotated[Path | None, Doc("Cache folder of tokenized corpora; null: the run's folder.")] = None
     max_length: Annotated[
@@ -316,6 +318,8 @@ class DataSettings:
         if self.folds is None:
             if self.fold > 1:
                 yield Fault("data.fold", f"is {self.fold}, but there are no folds", "data.folds=10")
+            if self.stratified:
+                yield Fault("data.stratified", "is of folds, and there are none", "data.folds=10")
             return
         if self.test is not None:
             yield Fault("data.folds", "takes the test set from data.train", "leave data.test out")

@@ -125,7 +125,7 @@ class Evaluation(NamedTuple):
         ]
         comparisons = [
             {"with": name, "metric": found.a.name, "difference": found.difference, "interval": list(found.interval),
-             "p_value": found.p_value}
+             "p_value": found.p_value, "mcnemar": found.mcnemar and found.mcnemar.values()}
             for name, found in self.comparisons
         ]  # fmt: skip
         buckets = [bucket._asdict() for bucket in self.buckets]

@@ -362,6 +362,7 @@ class HeldOut(NamedTuple):
     dev: float
     test: float
     folds: tuple[int, int] | None = None  # number of folds, of which one is the test set, and their seed
+    stratified: bool = False  # by label
 
 
 def held_out(experiment: Experiment) -> HeldOut:
@@ -369,16 +370,17 @@ def held_out(experiment: Experiment) -> HeldOut:
     data = experiment.data
     dev = data.dev_fraction if data.dev is None else 0.0
     if data.folds is not None:
-        return HeldOut(dev, 1 / data.folds, (data.folds, data.fold_seed))
+        return HeldOut(dev, 1 / data.folds, (data.folds, data.fold_seed), data.stratified)
     return HeldOut(dev, data.test_fraction if data.test is None else 0.0)
 
 
 def _parts(experiment: Experiment) -> tuple[Reader, Reader, Reader]:
     """Split the training set into training examples and held-out dev and test sets."""
-    reader, (dev, test, folds), task = _reader(experiment, "train"), held_out(experiment), experiment.task_class
+    reader, task = _reader(experiment, "train"), experiment.task_class
+    dev, test, folds, stratified = held_out(experiment)
     if folds is not None:
         count, seed = folds
-        reader, evaluated = task.files.folded(reader, count, experiment.data.fold, seed)
+        reader, evaluated = task.files.folded(reader, count, experiment.data.fold, seed, stratified=stratified)
         rest, held, _ = task.files.apart(reader, dev, 0.0) if dev else (reader, reader, reader)
         return rest, held, evaluated
     return task.files.apart(reader, dev, test) if dev or test else (reader, reader, reader)

@@ -43,9 +43,13 @@ class ExampleFiles:
         rest = HoldOut(reader, dev + test, held_out=False)
         return rest, HoldOut(reader, dev, held_out=True), HoldOut(reader, test, start=dev, held_out=True)
 
-    def folded(self, reader: Reader, folds: int, fold: int, seed: int) -> tuple[Reader, Reader]:
+    def folded(
+        self, reader: Reader, folds: int, fold: int, seed: int, *, stratified: bool = False
+    ) -> tuple[Reader, Reader]:
         """Return all folds of a reader but one, and that one: see `Fold`. Raises ConfigError where it has no folds."""
-        rest, held = (Fold(reader, folds, fold, seed, held_out=held_out) for held_out in (False, True))
+        rest, held = (
+            Fold(reader, folds, fold, seed, held_out=held_out, stratified=stratified) for held_out in (False, True)
+        )
         return rest, held
 
 
@@ -60,6 +64,8 @@ class SuccessiveLines(ExampleFiles):
 class WholeText(SuccessiveLines):
     """Lines of one text, which cannot be cut into folds."""
 
-    def folded(self, reader: Reader, folds: int, fold: int, seed: int) -> tuple[Reader, Reader]:
+    def folded(
+        self, reader: Reader, folds: int, fold: int, seed: int, *, stratified: bool = False
+    ) -> tuple[Reader, Reader]:
         problem = "needs independent examples, but the lines of a text are consecutive"
         raise ConfigError("data.folds", problem, "data.test_fraction=0.1")

@@ -8,6 +8,7 @@ from small_runs import regard, unsaid
 from regard.data.columns import learn_columns
 from regard.data.examples import Example
 from regard.data.readers import Fold, Reader
+from regard.errors import DataError
 from regard.experiment import read_experiment
 from regard.reports.evaluation import evaluate
 from regard.runs import Run, RunFolder, texts
@@ -39,6 +40,21 @@ def lines_of(reader: Reader) -> list[int]:
     return [example.line for example in reader]
 
 
+class Labelled(Reader):
+    """Texts with labels, in memory."""
+
+    columns, files = ("text", "label"), ()
+
+    def __init__(self, pairs: list[tuple[str, str]]) -> None:
+        self.pairs = pairs
+
+    def key(self) -> str:
+        return "labelled"
+
+    def __iter__(self):
+        return (Example(at, {"text": text, "label": label}) for at, (text, label) in enumerate(self.pairs, start=1))
+
+
 @pytest.fixture
 def table(tmp_path):
     rows = [f"{'good' if number % 3 else 'bad'}\ttext {number}\n" for number in range(COUNT)]
@@ -54,6 +70,40 @@ def test_every_example_is_in_exactly_one_fold():
     for fold, lines in enumerate(held, start=1):
         rest = lines_of(Fold(reader, FOLDS, fold, held_out=False))
         assert sorted(rest + lines) == list(range(1, COUNT + 1))
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_stratified_folds_have_the_same_share_of_each_label(seed):
+    """As many examples of a label in each fold as scikit-learn's, and of all folds every example once."""
+    theirs = pytest.importorskip("sklearn.model_selection")
+    labels = ["a"] * 53 + ["b"] * 31 + ["c"] * 7
+    reader = Labelled([(f"text {number}", label) for number, label in enumerate(labels)])
+    held = [lines_of(Fold(reader, FOLDS, fold, seed, held_out=True, stratified=True)) for fold in range(1, FOLDS + 1)]
+    assert sorted(line for lines in held for line in lines) == list(range(1, len(labels) + 1))
+    ours = [Counter(labels[line - 1] for line in lines) for lines in held]
+    splits = theirs.StratifiedKFold(FOLDS).split(labels, labels)
+    oracle = [Counter(labels[place] for place in test) for _, test in splits]
+    assert all(sorted(one[label] for one in ours) == sorted(one[label] for one in oracle) for label in "abc")
+    sizes = [len(lines) for lines in held]
+    assert max(sizes) - min(sizes) <= 1
+    rest = lines_of(Fold(reader, FOLDS, 1, seed, held_out=False, stratified=True))
+    assert sorted(rest + held[0]) == list(range(1, len(labels) + 1))
+
+
+def test_equal_texts_are_in_one_stratified_fold():
+    reader = Labelled([(f"text {number // 2}", "ab"[number % 4 // 2]) for number in range(COUNT)])
+    lines = lines_of(Fold(reader, FOLDS, 1, held_out=True, stratified=True))
+    assert all((line + 1 if line % 2 else line - 1) in lines for line in lines)
+    assert len(lines) == COUNT / FOLDS
+
+
+def test_stratified_folds_need_as_many_texts_of_a_label():
+    reader = Labelled([(f"text {number}", "ab"[number % 2]) for number in range(6)])
+    with pytest.raises(DataError, match=r"there are 5, and no label has more than 3 different texts \(at most 3\)"):
+        lines_of(Fold(reader, FOLDS, 1, held_out=True, stratified=True))
+    some = Labelled([*((f"text {number}", "a") for number in range(5)), ("text", "rare")])
+    with pytest.warns(UserWarning, match="'rare' has fewer texts than there are folds"):
+        assert len(lines_of(Fold(some, FOLDS, 1, held_out=True, stratified=True))) in (1, 2)
 
 
 def test_equal_texts_are_in_one_fold_and_another_seed_draws_others():
@@ -98,6 +148,7 @@ def test_a_run_of_a_fold_is_evaluated_without_files(table, tmp_path):
         (["data.folds=5", "data.fold=6"], "data.fold: is 6, but there are 5 folds"),
         (["data.fold=2"], "data.fold: is 2, but there are no folds"),
         (["data.folds=1"], "data.folds"),
+        (["data.stratified=true"], "data.stratified: is of folds, and there are none"),
         (["data.folds=5", "data.test={file}"], "data.folds: takes the test set from data.train"),
     ],
 )

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.evaluation import Interval
+from regard.evaluation.paired_tests import McNemar, mcnemar, wilcoxon
 from regard.evaluation.significance import RESAMPLES, RESAMPLING_SEED, TAIL, resampled, two_sided
 from regard.tasks import Measure
 
@@ -20,6 +21,8 @@ class Difference(NamedTuple):
     value: float  # of the means
     interval: Interval
     p_value: float
+    mcnemar: McNemar | None = None  # of answers that are right or wrong, each given once by each system
+    wilcoxon: float | None = None  # p-value of the signed-rank test, run by run; None for one run
 
 
 class Figure(NamedTuple):
@@ -46,6 +49,7 @@ def figures(
     baseline: str,
     *,
     folds: bool = False,
+    paired: bool = True,
     resamples: int = RESAMPLES,
     seed: int = RESAMPLING_SEED,
 ) -> dict[str, Figure]:
@@ -57,7 +61,8 @@ def figures(
     significant. With n seeds the spread over seeds is too small by sqrt((n - 1) / n).
 
     With `folds` each run of a system has a test set of its own, in the same order for every system: sentences are
-    resampled fold by fold, and the resampled folds are the same for all.
+    resampled fold by fold, and the resampled folds are the same for all. Where runs are not `paired`, by their seeds,
+    there is no signed-rank test.
     """
     samples = (_resampled_by_fold if folds else _resampled)(metric, tables, resamples, seed, seed)
     found = dict[str, Figure]()
@@ -68,7 +73,11 @@ def figures(
         found[name] = Figure(values, intervals, mean, spread(values), interval, None)
     for name in _rivals(metric, tables, baseline):
         lead, leads = found[name].mean - found[baseline].mean, samples[name].means - samples[baseline].means
-        found[name] = found[name]._replace(difference=_difference(lead, leads))
+        difference = _difference(lead, leads)._replace(
+            mcnemar=_mcnemar(tables[baseline], tables[name], folds=folds),
+            wilcoxon=_wilcoxon(found[baseline].values, found[name].values) if paired else None,
+        )
+        found[name] = found[name]._replace(difference=difference)
     return found
 
 
@@ -94,6 +103,20 @@ def gains(
         sampled = [part[name].means - part[baseline].means for part in samples]
         found[name] = _difference(leads[0] - leads[1], sampled[0] - sampled[1])
     return found
+
+
+def _mcnemar(before: Sequence[_Table], after: Sequence[_Table], *, folds: bool) -> McNemar | None:
+    """Return the test of one training each, or of all folds together: answers of several seeds are not independent."""
+    if folds or len(before) == len(after) == 1:
+        return mcnemar(np.concatenate(before), np.concatenate(after))
+    return None
+
+
+def _wilcoxon(before: Sequence[float], after: Sequence[float]) -> float | None:
+    """Return the test of runs in pairs, by their seeds or folds; None for one run, or unpaired ones."""
+    if len(before) != len(after) or len(before) == 1:
+        return None
+    return wilcoxon([b - a for a, b in zip(before, after, strict=True)])
 
 
 def spread(values: Sequence[float]) -> float | None:

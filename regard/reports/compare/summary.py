@@ -181,8 +181,9 @@ def summarise(
         for place in range(len(evaluator.metrics))
     ]
     folds = [run.seed - 1 for run in results[baseline]] if evaluator.folds else []
+    paired = len({tuple(run.seed for run in results[one.name]) for one in listed}) == 1
     by_metric = [
-        figures(metric, some, baseline, folds=bool(folds))
+        figures(metric, some, baseline, folds=bool(folds), paired=paired)
         for metric, some in zip(evaluator.metrics, tables, strict=True)
     ]
     return Compared(
@@ -303,6 +304,8 @@ def _figure_values(figure: Figure) -> dict[str, Any]:
         "difference": found and found.value,
         "difference_interval": found and list(found.interval),
         "p_value": found and found.p_value,
+        "mcnemar": found and found.mcnemar and found.mcnemar.values(),
+        "wilcoxon_p_value": found and found.wilcoxon,
     }
 
 

@@ -81,7 +81,8 @@ def _listed(lines: Sequence[str]) -> str:
 def main_table(compared: Compared) -> Table:
     """One row a contender, the first metric with its interval and p-value."""
     first, *others = compared.metrics
-    columns = ["system", "runs", first, "95 %", "p", *others, *_error_column(compared), "parameters"]
+    tests = [name for name, _, shown in _exact_tests(compared) if shown]
+    columns = ["system", "runs", first, "95 %", "p", *tests, *others, *_error_column(compared), "parameters"]
     return Table([*columns, *_speed_columns(compared, words=True)], [_main_row(compared, row) for row in compared.rows])
 
 
@@ -153,11 +154,37 @@ def _main_row(compared: Compared, row: SystemRow) -> list[Cell]:
         first,
         Cell(f"{low:.2f} to {high:.2f}", low),
         Cell(DASH) if found is None else first._replace(text=f"{found.p_value:.3g}", value=found.p_value),
+        *(Cell(DASH if p is None else f"{p:.3g}", p) for p in _exact_p_values(compared, row)),
         *others,
         *([errors] if _error_column(compared) else []),
         number_cell(row.parameters),
         *_speed_cells(compared, row, [row.tokens, row.words, row.sentences]),
     ]
+
+
+def _exact_tests(compared: Compared) -> list[tuple[str, str, bool]]:
+    """Return the columns of exact tests of the first metric, a note on each, and whether a system has it."""
+    found = [row.figures[0].difference for row in compared.rows]
+    unit, least = ("folds" if compared.folds else "seeds"), 2 / 2 ** max(len(row.results) for row in compared.rows)
+    return [
+        (
+            "McNemar p",
+            "McNemar's exact test of the answers that one system alone has right, two-sided.",
+            any(one is not None and one.mcnemar is not None for one in found),
+        ),
+        (
+            "Wilcoxon p",
+            f"Wilcoxon's exact signed-rank test over the {unit}, two-sided; with so many it is at least {least:.3g}.",
+            any(one is not None and one.wilcoxon is not None for one in found),
+        ),
+    ]
+
+
+def _exact_p_values(compared: Compared, row: SystemRow) -> list[float | None]:
+    """Return the p-values in the columns of `_exact_tests` that the table has."""
+    found = row.figures[0].difference
+    values = [None if found is None else found.mcnemar and found.mcnemar.p_value, found and found.wilcoxon]
+    return [value for value, (_, _, shown) in zip(values, _exact_tests(compared), strict=True) if shown]
 
 
 def _run_row(compared: Compared, row: SystemRow, place: int, run: Result) -> list[Cell]:
@@ -226,6 +253,7 @@ def notes(compared: Compared) -> list[str]:
         *_near_zero_note(compared),
         *_certainty(compared),
         *(f"{name}: {signature}" for name, signature in zip(compared.metrics, compared.signatures, strict=True)),
+        *(f"{name}: {note}" for name, note, shown in _exact_tests(compared) if shown),
         *_incomparable(compared),
         "Tokens are pieces of a system's own tokenizer on the target, with the end of each text; words are counted "
         "alike for all: tokens divided by the system's tokens per word on the test set.",

@@ -1,11 +1,15 @@
 """regard compare with folds: each training has a test part of its own, and all systems the same ones."""
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
 from comparisons import compare, instead
 
 from regard.errors import TrainingError
+from regard.evaluation.paired_tests import wilcoxon
+from regard.runs import Run
+from regard.runs.texts import evaluation_reader
 
 COUNT = 90
 CONFIG = """
@@ -36,10 +40,26 @@ def test_every_fold_is_trained_and_judged_once(trained):
         score = system["scores"]["accuracy"]
         assert len(score["values"]) == 3
         assert score["mean"] == pytest.approx(sum(score["values"]) / 3)
-    assert values["systems"][1]["scores"]["accuracy"]["p_value"] is not None
+    found = values["systems"][1]["scores"]["accuracy"]
+    assert found["p_value"] is not None
+    first = values["systems"][0]["scores"]["accuracy"]["values"]
+    assert found["wilcoxon_p_value"] == wilcoxon([b - a for a, b in zip(first, found["values"], strict=True)])
+    assert 0 <= found["mcnemar"]["p_value"] <= 1
     again = compare("mean.yaml", "max.yaml", "--run", "out")
     assert len(trained) == 6
+    assert "McNemar p" in again.out and "Wilcoxon p" in again.out
     assert "90 texts of 3 folds, each of which is a test set. Mean ± standard deviation over the folds" in again.out
+
+
+def test_folds_of_labels_are_stratified(trained):
+    """Every third text is bad: each of six folds has five."""
+    config = Path("mean.yaml")
+    config.write_text(CONFIG.replace(", folds: 3", ""))
+    values = compare("mean.yaml", "--folds", 6, "--updates", 1, "--json", "--run", "out").values
+    assert trained == [f"mean-fold{fold}" for fold in range(1, 7)]
+    assert (values["folds"], values["sentences"]) == (6, COUNT)
+    found = evaluation_reader(Run.open(Path("out/mean-fold2")).experiment, "test")
+    assert Counter(example.texts["label"] for example in found) == {"good": 10, "bad": 5}
 
 
 def test_of_a_failed_fold_no_system_is_judged(monkeypatch):

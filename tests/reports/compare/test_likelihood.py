@@ -71,7 +71,7 @@ def test_what_pieces_do_to_a_perplexity_is_no_difference_of_models():
     assert found["perplexity"]["words"].mean > 10 * found["perplexity"]["characters"].mean
     assert found["perplexity"]["words"].difference is None
     assert found["perplexity"]["again"].difference.p_value < 0.01  # the same pieces
-    assert found["bits per character"]["words"].difference == (0.0, (0.0, 0.0), 1.0)
+    assert found["bits per character"]["words"].difference[:3] == (0.0, (0.0, 0.0), 1.0)
     assert found["word perplexity"]["words"].difference.p_value == 1.0
 
 

@@ -36,7 +36,7 @@ def test_with_one_seed_it_is_the_comparison_of_two_texts():
     a, b = written(0.5, 1), written(0.1, 2)
     found = figures(BLEU, {"a": [table(a)], "b": [table(b)]}, "a")
     oracle = paired_bootstrap(METRIC, a, b, REFERENCES)
-    assert found["b"].difference == (oracle.difference, oracle.interval, oracle.p_value)
+    assert found["b"].difference[:3] == (oracle.difference, oracle.interval, oracle.p_value)
     assert (found["a"].mean, found["b"].mean) == (oracle.a.value, oracle.b.value)
     for name, lines in (("a", a), ("b", b)):
         interval = confidence_interval(METRIC, lines, REFERENCES)
@@ -78,12 +78,32 @@ def test_the_mean_and_the_spread_by_hand():
 
 def test_a_difference_that_never_turns_round_has_the_smallest_p_value_there_is():
     found = figures(EXACT, {"a": [constant(0.0)] * 2, "b": [constant(1.0)] * 2}, "a", resamples=199)["b"]
-    assert found.difference == (100.0, (100.0, 100.0), 2 / 200)
+    assert found.difference[:3] == (100.0, (100.0, 100.0), 2 / 200)
 
 
 def test_systems_that_are_the_same_do_not_differ():
     found = figures(EXACT, {"a": [constant(1.0)] * 2, "b": [constant(1.0)] * 2}, "a")["b"]
-    assert found.difference == (0.0, (0.0, 0.0), 1.0)
+    assert found.difference[:3] == (0.0, (0.0, 0.0), 1.0)
+
+
+def right(*answers):
+    return np.array([[one, 1] for one in answers], np.float64)
+
+
+def test_runs_are_paired_by_the_signed_ranks_of_their_differences():
+    """Each of three runs of b is better: 2 of 8 signs are as far from the middle."""
+    tables = {"a": [right(0, 0), right(1, 0), right(0, 0)], "b": [right(1, 0), right(1, 1), right(1, 1)]}
+    found = figures(EXACT, tables, "a")["b"].difference
+    assert (found.wilcoxon, found.mcnemar) == (pytest.approx(2 / 8), None)  # texts are the same for all runs
+    assert figures(EXACT, tables, "a", paired=False)["b"].difference.wilcoxon is None
+
+
+@pytest.mark.parametrize("folds", [False, True])
+def test_answers_of_one_run_or_of_all_folds_are_paired(folds):
+    pairs = [(right(0, 0, 1, 1), right(1, 1, 1, 0)), (right(0, 0), right(1, 1))][: 1 + folds]
+    found = figures(EXACT, {"a": [a for a, _ in pairs], "b": [b for _, b in pairs]}, "a", folds=folds)["b"].difference
+    assert (found.mcnemar.only_a, found.mcnemar.only_b) == ((1, 4) if folds else (1, 2))
+    assert (found.wilcoxon is None) is not folds
 
 
 def test_a_difference_that_hangs_on_the_seed_is_not_sure():

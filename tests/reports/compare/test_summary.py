@@ -43,7 +43,7 @@ def test_each_bucket_is_a_comparison_of_its_own_sentences(exact):
     assert [(one.words, one.sentences) for one in (short, long)] == [("1-5", SHORT), ("11-15", LONG)]
     for bucket, lines in ((short, slice(0, SHORT)), (long, slice(SHORT, None))):
         wanted = paired_bootstrap(METRIC, texts_a[lines], texts_b[lines], exact.test["target"][lines])
-        assert bucket.figures[1].difference == (wanted.difference, wanted.interval, wanted.p_value)
+        assert bucket.figures[1].difference[:3] == (wanted.difference, wanted.interval, wanted.p_value)
         assert bucket.figures[0].difference is None
 
 
@@ -75,7 +75,7 @@ def test_seeds_that_are_lucky_throughout_tell_nothing_of_length(exact):
     """One run is right everywhere, the other nowhere: the lead hangs on the seed, its growth does not."""
     base, best = right(exact, 0.0, 0.0)[0], right(exact, 1.0, 1.0)[0]
     halves = halves_of({"base": [base] * 2, "two": [best, base]}, exact, "base")
-    assert halves.gains[1] == (0.0, (0.0, 0.0), 1.0)
+    assert halves.gains[1][:3] == (0.0, (0.0, 0.0), 1.0)
 
 
 def test_of_few_sentences_no_halves_are_made(exact):

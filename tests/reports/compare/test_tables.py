@@ -31,15 +31,15 @@ def test_the_rows_of_the_table(compared):
     found = compared({"good": 0.1, "poor": 0.6})
     table = main_table(found)
     assert table.columns == [
-        "system", "runs", "BLEU", "95 %", "p", "exact match", "parameters", "train tokens/core s", "train words/core s",
-        "decode sentences/core s", "core minutes",
+        "system", "runs", "BLEU", "95 %", "p", "Wilcoxon p", "exact match", "parameters", "train tokens/core s",
+        "train words/core s", "decode sentences/core s", "core minutes",
     ]  # fmt: skip
     good, poor = texts(table)
     bleu = found.rows[1].figures[0]
     assert (good[0], good[1], good[4]) == ("good", "2", "–")
-    assert good[6:] == ["2,600,000", "8,000", "6,400", "220", "5.0"]  # 8,000 tokens at 1.25 a word
+    assert good[7:] == ["2,600,000", "8,000", "6,400", "220", "5.0"]  # 8,000 tokens at 1.25 a word
     assert poor[2] == f"{bleu.mean:.2f} ± {bleu.spread:.2f}"
-    assert poor[4] == "0.002"
+    assert poor[4:6] == ["0.002", "0.5"]  # of two seeds that agree: 2 of 4 signs
     assert len(table.markdown().splitlines()) == 4
 
 
@@ -54,8 +54,8 @@ NO_CORES = [
 def test_where_processor_time_does_not_tell_all_the_clock_on_the_wall_does(known, compared):
     found = compared({"good": 0.1, "poor": 0.6}, known=known)
     table = main_table(found)
-    assert table.columns[7:] == ["train tokens/s", "train words/s", "decode sentences/s", "minutes"]
-    assert texts(table)[0][7:] == ["7,000", "5,600", "210", "4.0"]
+    assert table.columns[8:] == ["train tokens/s", "train words/s", "decode sentences/s", "minutes"]
+    assert texts(table)[0][8:] == ["7,000", "5,600", "210", "4.0"]
     assert run_table(found).columns[-3:] == ["train tokens/s", "decode sentences/s", "minutes"]
     assert any("wall time of training, validation and halts included" in note for note in notes(found))
 
