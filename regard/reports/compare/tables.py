@@ -174,7 +174,7 @@ def _exact_tests(compared: Compared) -> list[tuple[str, str, bool]]:
         ),
         (
             "Wilcoxon p",
-            f"Wilcoxon's exact signed-rank test over the {unit}, two-sided; with so many it is at least {least:.3g}.",
+            f"Wilcoxon's exact signed-rank test over the {unit}, two-sided; for this number at least {least:.3g}.",
             any(one is not None and one.wilcoxon is not None for one in found),
         ),
     ]
