@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from regard.config.atomic_write import write_atomically
-from regard.config.versions import current_run
+from regard.config.versions import UNPROVED, current_run
 from regard.errors import CheckpointError, ConfigError
 
 SETTINGS_FILE = "experiment.yaml"  # in the folder of a run
@@ -23,6 +23,9 @@ def settings_file(run: Path) -> Path:
     file = run / SETTINGS_FILE
     if not run.exists():
         raise CheckpointError(run, "there is no such folder", "regard train makes one")
+    if not file.is_file() and (run / UNPROVED).is_dir():
+        problem = "has a lesson of regard teach that was interrupted before its proof"
+        raise CheckpointError(run, problem, "give the same command again, and it goes on")
     if not file.is_file():
         raise CheckpointError(run, f"is not a run folder: it has no {SETTINGS_FILE}", "regard train makes one")
     return file

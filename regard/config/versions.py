@@ -23,6 +23,7 @@ from regard.errors import CheckpointError, ConfigError
 
 POINTER, VERSION_FOLDER = "version.json", "versions"
 MODEL = "model"  # the run in the folder of a version, and of a demo
+UNPROVED = "unproved"  # the run of a lesson before its change is proved: it becomes the model, or is removed
 MOST = 5  # versions that are kept, the one in use among them, beside the run's own weights
 _KEY, _UNDONE = "version", "undone"
 _REMOVED = ".removed-"  # begins the name of a version that is being removed

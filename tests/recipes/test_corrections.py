@@ -1,6 +1,9 @@
 """regard teach: corrections become a version of a run only if they gain and the standing set loses nothing."""
 
 import json
+import signal
+import subprocess
+import sys
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Thread
 from typing import ClassVar
@@ -183,6 +186,37 @@ def test_an_interrupted_lesson_goes_on_only_with_the_same_trials(run, tmp_path, 
     for other in ({"changes": [*QUICK, "training.seed=9"]}, {"old": ("a.en", "a.de")}):
         with pytest.raises(ConfigError, match="not empty"):
             teach.teach(request._replace(**other), print)
+
+
+KILLED = """
+import os, signal, sys
+from regard.cli.app import main
+from regard.recipes.teach import lesson
+
+lesson.start_statistics = lambda folder: os.kill(os.getpid(), signal.SIGKILL)
+sys.argv = ["regard", *sys.argv[1:]]
+main()
+"""
+
+
+def test_a_lesson_killed_before_its_proof_is_no_model(run, tmp_path):
+    table, taught = tmp_path / "pairs.tsv", tmp_path / "taught"
+    table.write_text("".join(f"{source}\t{target}\n" for source, target in pairs(12, 7)), encoding="utf-8")
+    words = [*map(str, ("teach", run, table, "-o", taught)), *QUICK]
+    done = subprocess.run([sys.executable, "-c", KILLED, *words], capture_output=True, check=False)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert (taught / "unproved/final.json").is_file()  # trained, and the part of the change is saved
+    refused = regard("predict", taught, given="a dog")
+    assert unsaid(refused, "interrupted before its proof", "same command") == [] and refused.code == 2
+    again = regard(*words)
+    assert again.code == 0, again.said
+    assert "trial" not in again.said
+    whole = regard("teach", run, table, "-o", tmp_path / "whole", *QUICK)
+    assert whole.code == 0, whole.said
+    found, expected = (weights(folder / "model") for folder in (taught, tmp_path / "whole"))
+    assert all(torch.equal(tensor, found[name]) for name, tensor in expected.items())
+    assert Run.open(taught).measurements.kept("adaptation.json")["kept"] == "adapted"
+    assert not (taught / "unproved").exists()
 
 
 def test_too_little_time_for_a_trial_is_one_line(run, tmp_path):

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from regard.config import own_folder, read_checked, settings_file, settings_folder
 from regard.config.versions import (
     MODEL,
+    UNPROVED,
     current_version,
     new_version,
     use_version,
@@ -148,11 +149,11 @@ def _place(request: TeachingRequest, everything: Corrected, digest: str, stack: 
         run = own_folder(request.run)
         stack.enter_context(versions_held(run))
         return new_version(run), False
-    folder, model = request.output, RunFolder(request.output / MODEL)
+    folder, model = request.output, RunFolder(request.output / UNPROVED)
     begun = kept_pairs(folder / LEARNED) == everything
     if (tested := folder / TRIALS_FILE).is_file():  # another start or other settings have other trials
         begun = begun and read_checked(tested).get(LESSON_DIGEST) == digest
-    if not begun or model.finished:
+    if not begun or (folder / MODEL).exists():
         RunFolder(folder).check_free()
     folder.mkdir(parents=True, exist_ok=True)
     return folder, (model.path / settings_file(model.path).name).is_file() if begun and model.exists else False

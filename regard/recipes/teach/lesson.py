@@ -12,9 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from regard.config import as_values, quoted, read_checked, write_checked
-from regard.config.versions import (
-    MODEL,
-)
+from regard.config.versions import MODEL, UNPROVED
 from regard.decoding import GreedySearch
 from regard.errors import ConfigError
 from regard.evaluation.metric import Statistics
@@ -138,14 +136,17 @@ class CorrectionLesson(NamedTuple):
         return predictor, WeightChange(predictor.model, start, weight_copies(predictor.model))
 
     def learned(self, tested: Mapping[str, Any], *, resumed: bool) -> dict[str, Any]:
-        """Learn all corrections, keep the tested part of the change, and return the outcome beside the standing set."""
+        """Learn all corrections, keep the tested part of the change, and return the outcome beside the standing set.
+
+        The run gets its name after the proof: a process killed before leaves no model that nothing has tested.
+        """
         self.say("learns all corrections")
         experiment = lesson_experiment(
             self.request, self.start, self.folder, LEARNED, LEARNED, lambda line: None, self._length()
         )
         predictor, change = self._trained(experiment, resume=resumed)
         change.keep(tested["part"])
-        folder, old = RunFolder(self.folder / MODEL), experiment.data.old or OldTextSettings()
+        folder, old = RunFolder(self.folder / UNPROVED), experiment.data.old or OldTextSettings()
         mean = folder.path / files.FOLDER / AVERAGE
         files.remove(mean)
         files.write(mean, files.content_of(predictor.model), {"update": 0, "best": {"ranked": [], "waited": 0}})
@@ -160,6 +161,8 @@ class CorrectionLesson(NamedTuple):
         outcome = {"kept": "adapted" if kept else "start", "tolerance": old.tolerance, "new": tested,
                    OLD_TEXT: _values(test, len(rows))}  # fmt: skip
         Run.open(folder).measurements.keep(ADAPTATION, outcome)
+        if kept:
+            folder.path.rename(self.folder / MODEL)
         return outcome
 
     def _length(self) -> list[str]:
@@ -181,7 +184,7 @@ def lesson_experiment(
     changes = [
         f"{part}={{name: jsonl, file: {quoted(str((folder / name).absolute()))}}}" for part, name in files.items()
     ]
-    changes += [f"run={quoted(str(folder / MODEL))}"]
+    changes += [f"run={quoted(str(folder / UNPROVED))}"]
     changes += [f"data.languages={json.dumps(start.experiment.data.language_pair())}"]
     old = _old_texts(start) if request.old is None else OldTextSettings()
     values = as_values(replace(old, metric=_metric(start.experiment), tolerance=TOLERANCE))
