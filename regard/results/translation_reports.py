@@ -118,6 +118,7 @@ class WordEvidence(NamedTuple):
 
     word: str
     segments: Sequence[SegmentEvidence]
+    pieces: Sequence[int] = ()  # places of the word's pieces in the translation
 
     def __str__(self) -> str:
         named = (f"{one.fraction:.0%} “{one.match.source}” → “{one.match.target}”" for one in self.segments[:_NAMED])
@@ -129,4 +130,4 @@ class WordEvidence(NamedTuple):
             {"percent": round(100 * fraction, 1), "segment": one.segment, "source": one.source, "target": one.target}
             for one, fraction in self.segments
         ]
-        return {"word": self.word, "segments": segments}
+        return {"word": self.word, "pieces": [*self.pieces], "segments": segments}

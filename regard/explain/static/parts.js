@@ -33,6 +33,10 @@ export function build(viewer) {
     part("taughtNote", "p", { class: "quiet", role: "status" }),
     part("taught", "ol", { class: "taught" }),
     part("corrections", "div", { class: "corrections", hidden: "" }));
+  const segments = card("segments",
+    element("div", { class: "bar" }, title("segments")),
+    part("segmentsNote", "p", { class: "quiet", role: "status" }),
+    part("segments", "ol", { class: "taught" }));
   const search = card("search",
     element("div", { class: "bar" }, title("search")),
     part("searchNote", "p", { class: "quiet", role: "status" }),
@@ -51,7 +55,7 @@ export function build(viewer) {
   viewer.host.replaceChildren(element("div", { class: "view" },
     row([words, part("none", "p", { class: "note" }, t("none"))], [candidates]),
     part("why", "details", { class: "why", open: viewer.opened ? "" : null }, element("summary", {}, element("h2", {}, t("why")), " ", element("span", { class: "quiet" }, t("whyMore"))),
-      row([taught, reasons, search, map], [overview]))));
+      row([segments, taught, reasons, search, map], [overview]))));
   for (const box of [parts.heat, parts.table, parts.reasons]) connectScrolling(box);
   return parts;
 }

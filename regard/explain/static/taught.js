@@ -22,10 +22,15 @@ function evidence(pairs) {
   return pairs[0].target.length ? "taughtNear" : "taughtWithout";
 }
 
-function pinnedWord({ prediction, state, view }, found) {
+function pinnedWord(viewer, found) {
+  const first = pinnedPiece(viewer);
+  return first === null ? null : found.words.findLast(({ piece }) => piece <= first) ?? null;
+}
+
+// The first piece of the pinned word of the translation; null where none is pinned.
+export function pinnedPiece({ prediction, state, view }) {
   if (state.pinned?.line !== "queries" || view?.rowSide !== "target") return null;
-  const unit = units(prediction.explanation, "target", state)[state.pinned.at];
-  return unit ? found.words.findLast(({ piece }) => piece <= unit.pieces[0]) ?? null : null;
+  return units(prediction.explanation, "target", state)[state.pinned.at]?.pieces[0] ?? null;
 }
 
 // Both texts with the aligned words marked, their place in the files, and the correction of the pair.

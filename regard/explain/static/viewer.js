@@ -13,6 +13,7 @@ import { ALONE, ANSWERED, speaker, WEIGHED } from "./strings.js";
 import { drawSearch } from "./search.js";
 import { keepInTab, keptInTab } from "./settings.js";
 import { drawTable } from "./table.js";
+import { drawSegments } from "./segments.js";
 import { drawTaught } from "./taught.js";
 import { drawTiles } from "./tiles.js";
 import { arrange, drawWords, moveInWords } from "./words.js";
@@ -106,6 +107,7 @@ export class Viewer {
     highlight(this);
     drawReasons(this);
     drawTaught(this);
+    drawSegments(this);
     this.wantReasons();
   }
 
@@ -115,6 +117,7 @@ export class Viewer {
     highlight(this);
     drawReasons(this);
     drawTaught(this);
+    drawSegments(this);
   }
 
   // In a language; `wording`: for answers other than translations.
@@ -171,11 +174,12 @@ export class Viewer {
     drawMethods(this);
     drawReasons(this);
     drawTaught(this);
+    drawSegments(this);
     drawSearch(this);
     drawWords(this);
     drawMap(this);
     drawTable(this);
-    parts.why.hidden = [parts.reasonsBox, parts.taughtBox, parts.searchBox, parts.mapBox, parts.overviewBox].every(({ hidden }) => hidden);
+    parts.why.hidden = [parts.reasonsBox, parts.taughtBox, parts.segmentsBox, parts.searchBox, parts.mapBox, parts.overviewBox].every(({ hidden }) => hidden);
     highlight(this);
   }
 
