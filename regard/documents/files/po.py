@@ -128,7 +128,7 @@ def _unescaped(text: str) -> str:
 
 
 def _character(escape: str) -> str:
-    if escape[0].isdigit():
+    if escape[0] in "01234567":
         return chr(int(escape, 8))
     return chr(int(escape[1:], 16)) if len(escape) > 1 else _CONTROLS.get(escape, escape)
 
