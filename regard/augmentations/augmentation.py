@@ -46,6 +46,7 @@ class SourceAugmentation(ABC):
 
     fraction: float  # of the training batches
     min_percent: int | None = None  # minimum similarity of the segments that it reads; None: it reads none
+    matches: int = 0  # maximum number of segments that it reads
     reads_terms: ClassVar[bool] = False
 
     @abstractmethod

@@ -22,6 +22,7 @@ class FuzzyMatches(SourceAugmentation):
     """
 
     min_percent: int
+    matches: int
 
     def __init__(
         self,

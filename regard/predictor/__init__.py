@@ -13,6 +13,7 @@ from regard.decoding import SEARCHES
 from regard.errors import ConfigError, Fault
 from regard.experiment import OPEN, Experiment, RerankSettings, too_long_sources
 from regard.explain.translation_faults import fault_finder_of
+from regard.memory import SentenceMatches
 from regard.models import Generator, Model
 from regard.models.ensemble import Ensemble
 from regard.ops.memory import keep_memory
@@ -21,6 +22,7 @@ from regard.predictor.predictor import Predictor, answers_and_losses
 from regard.predictor.reranking import Reranker
 from regard.predictor.source_context import SourceContext
 from regard.registry import Choice
+from regard.results import Prediction
 from regard.runs import Assembled, Run
 from regard.runs.assembly import adequacy_of, engine_of, features_of, shortlist_of, surroundings_of
 from regard.tasks import Task
@@ -165,7 +167,11 @@ def _reranker(settings: RerankSettings, task: Task) -> Reranker:
     if task.spec.translated is None or other.task.spec.translated is None or other.task.spec.contract is not Generator:
         problem = f"'{settings.run}' cannot score translations: it is not a network that writes them"
         raise ConfigError("decoding.rerank.run", problem, "the run of a translator")
-    return Reranker(other.score, settings.weight, settings.words, settings.n_best)
+
+    def scores(sources: Sequence[str], targets: Sequence[str], matches: SentenceMatches) -> Sequence[Prediction]:
+        return other.score(sources, targets, matches=matches)
+
+    return Reranker(scores, settings.weight, settings.words, settings.n_best)
 
 
 def check_open(changes: Sequence[str]) -> None:

@@ -68,8 +68,23 @@ def plain_predictions(encoder: TextEncoder, setup: Setup, request: PredictionReq
     if reranker is None:
         return _safe(encoder, request, _predicted(encoder, setup, request, rows, hints, search))
     wide = reranker.widened(search or setup.search, setup.engine.width)
-    found = reranker.reranked(_predicted(encoder, setup, request, rows, hints, wide), (search or setup.search).n_best)
+    found = _predicted(encoder, setup, request, rows, hints, wide)
+    found = reranker.reranked(found, (search or setup.search).n_best, request.similar)
     return _safe(encoder, request, found)
+
+
+def forced_predictions(encoder: TextEncoder, setup: Setup, request: PredictionRequest) -> list[Prediction]:
+    """Return the given target of each example, scored by forced decoding of the source with its context."""
+    examples = request.examples
+    hints = _hints(setup, request, [Glossary([])] * len(examples))
+    augmented, ids = _augmented(encoder, setup.context, dict(enumerate(zip(examples, hints, strict=True))))
+    plain = encoder.task.encode(examples) if request.encoded is None else request.encoded
+    rows = [ids.get(row, known) for row, known in enumerate(plain)]
+    forced = encoder.in_batches(rows, partial(encoder.task.force, encoder.model))
+    found = [
+        _without_context(one, examples[row], augmented[row]) if row in ids else one for row, one in enumerate(forced)
+    ]
+    return [*map(encoder.task.texts.as_given, found, examples)]
 
 
 def _hints(setup: Setup, request: PredictionRequest, glossaries: Sequence[Glossary]) -> list[SourceHints]:

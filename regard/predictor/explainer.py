@@ -30,6 +30,7 @@ from regard.results import (
     WordRelevance,
 )
 from regard.tasks import Task
+from regard.tasks.example_texts import Ids
 from regard.tasks.relevance import state_relevance, word_relevance
 
 EXPLAINED = 256  # sentences whose maps are in memory at once
@@ -47,7 +48,13 @@ class Answers(Protocol):
     def setup(self) -> Setup:
         """Search and fault finder."""
 
-    def predict(self, texts: Iterable[str | ColumnTexts], *, search: Search | None = None) -> Predictions:
+    def predict(
+        self,
+        texts: Iterable[str | ColumnTexts],
+        *,
+        search: Search | None = None,
+        encoded: Sequence[Ids] | None = None,
+    ) -> Predictions:
         """Return one prediction per text."""
 
     def score(self, sources: Iterable[str], targets: Iterable[str]) -> Predictions:
@@ -159,7 +166,8 @@ class Explainer:
                 known = sums.get(match.segment, SegmentEvidence(match, 0.0))
                 sums[match.segment] = known._replace(fraction=known.fraction + fraction / len(word.pieces))
             if sums:
-                found.append(WordEvidence(word.text, sorted(sums.values(), key=lambda one: -one.fraction)))
+                best = sorted(sums.values(), key=lambda one: -one.fraction)
+                found.append(WordEvidence(word.text, best, word.pieces))
         return replace(prediction, evidence=found)
 
     def _diagnosed(self, prediction: Prediction) -> Prediction:
@@ -276,7 +284,11 @@ class Explainer:
         column = self._task.vocabularies[self._task.last]
         trace = SearchTrace(lambda one: cast(TextColumn, column).pieces([one])[0])
         search = self._setup.search.traced(trace).until(unwanted)
-        self._predictor.predict([self._task.texts.line(prediction)], search=search)
+        line, encoded = self._task.texts.line(prediction), None
+        if isinstance(prediction, TextPrediction) and prediction.augmented:
+            example = {**self._task.texts.given(line), self._task.first: prediction.augmented}
+            encoded = self._task.encode([example])
+        self._predictor.predict([line], search=search, encoded=encoded)
         if 0 not in trace.trees or not isinstance(prediction, TextPrediction):
             return prediction
         return replace(prediction, search=trace.trees[0])

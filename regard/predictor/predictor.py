@@ -14,12 +14,17 @@ from regard.errors import DataError, RegardError
 from regard.experiment import DecodingSettings
 from regard.explain.adequacy import Adequacy, checked
 from regard.explain.translation_faults import FaultFinder
-from regard.memory import SegmentMemory, reused
+from regard.memory import SegmentMemory, SentenceMatches, reused
 from regard.models import Model
 from regard.ops.kernels.packing import caches_of
 from regard.predictor.batches import TextEncoder
 from regard.predictor.confidence import calibrated
-from regard.predictor.example_predictions import PredictionRequest, plain_predictions, predictions_with_terms
+from regard.predictor.example_predictions import (
+    PredictionRequest,
+    forced_predictions,
+    plain_predictions,
+    predictions_with_terms,
+)
 from regard.predictor.explainer import Explainer
 from regard.predictor.predictions import Predictions
 from regard.predictor.reranking import Reranker
@@ -27,7 +32,7 @@ from regard.predictor.setup import Setup
 from regard.predictor.terminology import of_places
 from regard.predictor.whole_texts import known_pair, of_matches, recalled_sentences, translated
 from regard.registry import Choice
-from regard.results import MemoryMatch, Prediction, WordRelevance
+from regard.results import Prediction, WordRelevance
 from regard.runs import Run
 from regard.statistical.calibration import Calibrations
 from regard.tasks import Examples, Outcome, Task
@@ -163,7 +168,7 @@ class Predictor:
         safeguards: bool = True,
         glossary: Glossary | Sequence[Glossary] | None = None,
         prefixes: Sequence[str] | None = None,
-        matches: Sequence[Sequence[MemoryMatch]] | None = None,
+        matches: SentenceMatches | None = None,
         encoded: Sequence[Ids] | None = None,
     ) -> Predictions:
         """Return one prediction per text, in order; each text is read as one sentence.
@@ -286,7 +291,12 @@ class Predictor:
         return document.rebuild(found, known_pair(languages)), found
 
     def score(
-        self, sources: Iterable[str], targets: Iterable[str], *, encoded: Sequence[Ids] | None = None
+        self,
+        sources: Iterable[str],
+        targets: Iterable[str],
+        *,
+        matches: SentenceMatches | None = None,
+        encoded: Sequence[Ids] | None = None,
     ) -> Predictions:
         """Return the log-probability of each given target, by forced decoding, in nats.
 
@@ -296,6 +306,7 @@ class Predictor:
         Args:
             sources: Texts, or lines of several columns with tabs between them. May be empty for a language model.
             targets: As many; for a language model the continuation.
+            matches: As of `predict`.
             encoded: Ids of the texts with their targets, where they are known.
 
         Raises:
@@ -311,9 +322,8 @@ class Predictor:
             raise DataError("target", f"{len(wanted):,} texts, but the source has {len(read):,}")
         pairs = zip(read, wanted, strict=True)
         examples = [self.task.texts.scored(clean(source), target) for source, target in pairs]
-        rows = self.task.encode(examples) if encoded is None else encoded
-        forced = self.encoder.in_batches(rows, partial(self.task.force, self.model))
-        found = [*map(self.task.texts.as_given, forced, examples)]
+        request = PredictionRequest(examples, None, False, matches, encoded)
+        found = forced_predictions(self.encoder, self.setup, request)
         return Predictions(calibrated(self.task, found, self.setup.calibration))
 
     def explain(

@@ -8,10 +8,12 @@ from math import fsum
 from regard.decoding import Search
 from regard.documents.text_spans import word_spans
 from regard.errors import TooLongError
+from regard.memory import SentenceMatches
 from regard.results import Prediction, TextPrediction
 
 _MODEL, NETWORK, WORDS = "model", "network", "words"  # shares of a score
-_Scores = Callable[[Sequence[str], Sequence[str]], Sequence[Prediction]]  # given targets of sources
+# given targets of sources, and the segments of a memory that are like each source
+_Scores = Callable[[Sequence[str], Sequence[str], SentenceMatches], Sequence[Prediction]]
 
 
 class Reranker:
@@ -26,10 +28,15 @@ class Reranker:
         wide.n_best = max(search.n_best, self.n_best if width == 1 else min(self.n_best, search.width))
         return wide
 
-    def reranked(self, predictions: Sequence[Prediction], n_best: int) -> list[Prediction]:
-        """Return the best `n_best` of each text, with the shares of their scores."""
+    def reranked(
+        self, predictions: Sequence[Prediction], n_best: int, matches: SentenceMatches | None = None
+    ) -> list[Prediction]:
+        """Return the best `n_best` of each text, with the shares of their scores.
+
+        `matches`: segments of a memory like each text, for a run that reads them.
+        """
         rows = [candidates(one) for one in predictions]
-        values = self.values(rows)
+        values = self.values(rows, matches)
         weights = (1.0, self.weight, self.words)
         found = list[Prediction]()
         for prediction, some, mine in zip(predictions, rows, values, strict=True):
@@ -46,15 +53,18 @@ class Reranker:
             found.append(replace(ranked[0], alternatives=[*ranked[1:]]) if ranked else prediction)
         return found
 
-    def values(self, rows: Sequence[Sequence[TextPrediction]]) -> list[list[tuple[float, float, float]]]:
+    def values(
+        self, rows: Sequence[Sequence[TextPrediction]], matches: SentenceMatches | None = None
+    ) -> list[list[tuple[float, float, float]]]:
         """Return what the weights 1, `weight` and `words` are multiplied by, for each candidate of each text.
 
         Raises TooLongError, with the number of the text, for one that is too long for the other run.
         """
         flat = [one for some in rows for one in some]
         numbers = [number for number, some in enumerate(rows, start=1) for _ in some]
+        similar = [() if matches is None else matches[number - 1] for number in numbers]
         try:
-            scored = self.scores([one.source for one in flat], [one.text for one in flat])
+            scored = self.scores([one.source for one in flat], [one.text for one in flat], similar)
         except TooLongError as error:
             line = None if error.line is None else numbers[error.line - 1]
             raise TooLongError(error.path, error.problem, line=line, hint=error.hint) from error

@@ -39,6 +39,11 @@ class SourceContext:
         """Return whether the model reads segments of a translation memory."""
         return bool(self._least)
 
+    @property
+    def most_matches(self) -> int:
+        """Maximum number of segments of a memory that the model reads with a source."""
+        return max((one.matches for one in self._rows.values()), default=0)
+
     def term_method(self, method: Literal["auto"] | TermMethod) -> TermMethod:
         """Return how terms of a glossary are kept. Raises ConfigError for annotations that the model does not read."""
         reads_terms = any(one.reads_terms for one in self._rows.values())

@@ -31,6 +31,8 @@ class ServedModel:
         self.known: int = card.get("vocabulary", {}).get(card["predicted"], 1)  # pieces or labels of answers
         self.explains: bool = card["explains"]  # False: its engine has no attention weights
         self.read_together: int = card.get("read_together", 1)  # sentences of a text
+        # minimum similarity in per cent and maximum number of the segments that it reads with a sentence; None: none
+        self.reads_memory: Sequence[int] | None = card.get("reads_memory")
 
     @property
     def version(self) -> str:

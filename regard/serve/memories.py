@@ -10,9 +10,11 @@ from typing import NamedTuple, TypeVar
 from regard.documents.sentences import sentences
 from regard.errors import ConfigError, DataError
 from regard.memory import Recall, TranslationMemory, TranslationUnit, recall
-from regard.memory.reuse import MATCHES, MAX_SEARCHED, SentenceMatches
+from regard.memory.reuse import MATCHES, MAX_SEARCHED
 from regard.memory.similarity import EXACT
 from regard.results import MemoryMatch
+from regard.serve.engine import WithSimilar
+from regard.serve.engine.questions import Similar
 from regard.serve.in_thread import ThreadSlots, in_thread
 from regard.serve.languages import inward, outward
 
@@ -25,6 +27,12 @@ MOST_SEARCHED = 128  # sentences of a request that similar segments are searched
 _MOST_BYTES = 2**33  # of a file to which clients may add
 READ_ONLY = "The translation memories of this server are read-only."
 _LOG_SECONDS = 60.0  # between two warnings of one memory
+
+_READ_PATIENCE = 5  # time limit of the segments that a model reads, in multiples of that of exact matches
+_UNSEARCHED = "the translation memory could not be searched: confirmed translations may be missing"
+_UNREAD = (
+    "the translation memory could not be searched in time: the model read similar segments of some sentences alone"
+)
 
 _ORIGIN = "server"  # of confirmed segments
 
@@ -39,6 +47,28 @@ class Sought(NamedTuple):
     text: str  # "": only its sentences are looked up
     sentences: Sequence[str]
     before: str = ""  # the sentence before it
+
+
+class Known(NamedTuple):
+    """What a memory has of a text."""
+
+    recall: Recall | None  # to reuse and to report; None: it could not be looked up
+    read: Sequence[Similar] = ()  # segments that the model reads with each sentence; (): with none
+    problem: str = ""  # why something may be missing
+
+    @classmethod
+    def of(cls, matches: Sequence[list[MemoryMatch]], read: Sequence[Similar] = (), problem: str = "") -> "Known":
+        """Return what is known of a text by its sentences."""
+        return cls(Recall(whole=False, matches=[*matches]), read, problem)
+
+    def matches(self, texts: Sequence[str]) -> list[list[MemoryMatch]]:
+        """Return the matches of each sentence of a text."""
+        return [[] for _ in texts] if self.recall is None else self.recall.matches
+
+    def with_similar(self, texts: Sequence[str], places: Iterable[int]) -> tuple[str | WithSimilar, ...]:
+        """Return some texts of sentences, each with the segments that the model reads with it."""
+        pairs = [(texts[place], self.read[place] if self.read else ()) for place in places]
+        return tuple(WithSimilar(text, similar) if similar else text for text, similar in pairs)
 
 
 class ServedMemory:
@@ -69,55 +99,84 @@ class ServedMemory:
             limit: Maximum number of matches of a text.
         """
         wanted = self.threshold if threshold is None else threshold
+        found = await self._searched(texts, wanted, limit, _SEARCH_SECONDS)
+        return [*found, *([] for _ in texts[len(found) :])]
+
+    async def _searched(
+        self, texts: Sequence[str], threshold: int, limit: int, seconds: float
+    ) -> list[list[MemoryMatch]]:
+        """Return the segments most like each text; those of fewer texts after a time limit or a fault."""
 
         def searched(memory: TranslationMemory, some: Sequence[str]) -> list[list[MemoryMatch]]:
             known = [len(text) <= MAX_SEARCHED and text.strip() for text in some]
             return [
-                memory.search(text, threshold=wanted, limit=limit) if is_known else []
+                memory.search(text, threshold=threshold, limit=limit) if is_known else []
                 for text, is_known in zip(some, known, strict=True)
             ]
 
-        found = await self._in_turns(self._similar, searched, texts, _SEARCH_SECONDS)
-        return [*found, *([] for _ in texts[len(found) :])]
+        return await self._in_turns(self._similar, searched, texts, seconds)
 
     async def recall(
-        self, texts: Sequence[Sought], *, similar: bool = False, seconds: float = _SEARCH_SECONDS
-    ) -> list[Recall | None]:
-        """Return the matches of each text; None for those that could not be looked up, for a fault or a time limit.
+        self,
+        texts: Sequence[Sought],
+        *,
+        similar: bool = False,
+        reads: Sequence[int] | None = None,
+        seconds: float = _SEARCH_SECONDS,
+    ) -> list[Known]:
+        """Return what is known of each text; for a fault or a time limit some may be missing.
 
         Args:
             texts: Texts and their sentences, whose exact matches are looked up.
-            similar: Then search for segments that are similar to at most 128 other sentences.
+            similar: Then search for segments that are similar to at most 128 other sentences, and report them.
+            reads: Minimum similarity and maximum number of the segments that a model reads with each sentence.
             seconds: Time limit of the exact matches.
         """
-        found = await self._in_turns(self._exact, _exact, texts, seconds)
-        if similar and len(found) == len(texts):
-            await self._add_similar(found, texts)
-        return [*found, *(None for _ in texts[len(found) :])]
+        exact = await self._in_turns(self._exact, _exact, texts, seconds)
+        if len(exact) < len(texts):
+            return [*map(Known, exact), *(Known(None, problem=_UNSEARCHED) for _ in texts[len(exact) :])]
+        if reads is not None:
+            return await self._with_read(exact, texts, reads, similar=similar, seconds=_READ_PATIENCE * seconds)
+        if similar:
+            await self._add_similar(exact, texts)
+        return [*map(Known, exact)]
 
-    async def recall_file(self, texts: Sequence[str]) -> tuple[SentenceMatches, bool]:
-        """Return the exact matches of each sentence of a file; False if some could not be looked up."""
+    async def recall_file(self, texts: Sequence[str], reads: Sequence[int] | None = None) -> Known:
+        """Return what is known of the sentences of a file; `reads` as of `recall`."""
         parts = [
             Sought("", texts[first : first + _PART], texts[first - 1] if first else "")
             for first in range(0, len(texts), _PART)
         ]
-        recalls = await self.recall(parts, seconds=_FILE_SECONDS)
-        found: list[SentenceMatches] = [
-            one.matches if one is not None else [[] for _ in part.sentences]
-            for part, one in zip(parts, recalls, strict=True)
-        ]
-        return [one for part in found for one in part], None not in recalls
+        recalls = await self.recall(parts, reads=reads, seconds=_FILE_SECONDS)
+        matches, read = list[list[MemoryMatch]](), list[Similar]()
+        for part, one in zip(parts, recalls, strict=True):
+            matches += one.recall.matches if one.recall is not None else [[] for _ in part.sentences]
+            read += one.read or [()] * len(part.sentences)
+        return Known.of(matches, read, next((one.problem for one in recalls if one.problem), ""))
 
     async def _add_similar(self, found: Sequence[Recall], texts: Sequence[Sought]) -> None:
-        rest = [
-            (one.matches, place, sentence)
-            for one, text in zip(found, texts, strict=True)
-            for place, sentence in enumerate(() if one.whole else text.sentences)
-            if not one.matches[place]
-        ][:MOST_SEARCHED]
+        rest = _unknown(found, texts)[:MOST_SEARCHED]
         others = await self.search([sentence for _, _, sentence in rest])
-        for (matches, place, _), more in zip(rest, others, strict=True):
-            matches[place] = more
+        for (number, place, _), more in zip(rest, others, strict=True):
+            found[number].matches[place] = more
+
+    async def _with_read(
+        self, found: list[Recall], texts: Sequence[Sought], reads: Sequence[int], *, similar: bool, seconds: float
+    ) -> list[Known]:
+        """Return what is known with the segments that a model reads; `similar`: those are reported, too."""
+        (least, most), rest, read = reads, _unknown(found, texts), dict[tuple[int, int], Similar]()
+        threshold, limit = min(least, self.threshold), max(MATCHES, most)
+        others = await self._searched([sentence for _, _, sentence in rest], threshold, limit, seconds)
+        for (number, place, _), more in zip(rest, others, strict=False):  # after a time limit fewer
+            chosen = [one._replace(differs=()) for one in more if one.percent >= least and not one.exact][:most]
+            read[number, place] = tuple(chosen)
+            if similar:
+                found[number].matches[place] = [one for one in more if one.percent >= self.threshold][:MATCHES]
+        late = {number for number, _, _ in rest[len(others) :]}
+        return [
+            Known(one, [read.get((number, place), ()) for place in range(len(one.matches))], _UNREAD * (number in late))
+            for number, one in enumerate(found)
+        ]
 
     async def _in_turns(
         self,
@@ -227,6 +286,16 @@ class Memories:
     def to_add(self, source: str, target: str) -> ServedMemory | None:
         """Return the memory of a pair of languages that clients may add to; None where there is none."""
         return self.of(source, target) if self.writable else None
+
+
+def _unknown(found: Sequence[Recall], texts: Sequence[Sought]) -> list[tuple[int, int, str]]:
+    """Return the sentences without a match, each after the numbers of its text and of itself."""
+    return [
+        (number, place, sentence)
+        for number, (one, text) in enumerate(zip(found, texts, strict=True))
+        for place, sentence in enumerate(() if one.whole else text.sentences)
+        if not one.matches[place]
+    ]
 
 
 def _exact(memory: TranslationMemory, texts: Sequence[Sought]) -> list[Recall]:

@@ -16,16 +16,17 @@ from regard.documents.files import FileDocument, file_document, text_document
 from regard.documents.glossary import Glossary
 from regard.documents.plain_text import undivided
 from regard.documents.unknown_words import copy_unknown_words
-from regard.memory import Recall, join_answers, places_left
+from regard.memory import join_answers, places_left
 from regard.results import MemoryMatch, Prediction
 from regard.serve.catalogue import Catalogue, ServedModel
 from regard.serve.detection import SAMPLE, Detected, choose_language, language_of_file
 from regard.serve.engine import Busy, Explain, Pair, Predict, ServingError
+from regard.serve.engine.questions import Similar
 from regard.serve.errors import ApiError, bad
 from regard.serve.glossaries import term_counts, with_term_uses
 from regard.serve.in_thread import in_thread
 from regard.serve.languages import AUTO, inward, name_of, outward
-from regard.serve.memories import Sought
+from regard.serve.memories import Known, Sought
 from regard.serve.service import Service
 from regard.serve.telemetry import Asked
 from regard.text.windows import with_windows
@@ -34,7 +35,6 @@ _PART = 64  # stored sentences that are aligned together
 _SOON = 2  # seconds to wait for a free file slot
 FILE_PATIENCE = 10  # time limit of a file, in multiples of a text's
 MOST_WARNINGS = 20  # reported for a file or a text
-_UNSEARCHED = "the translation memory could not be searched: confirmed translations may be missing"
 _UNEXPLAINED = "the stored translation could not be aligned with the text: check its formatting"
 
 Kind = Literal["text", "html", "xml"]
@@ -81,8 +81,7 @@ class Translated:
     document: Document | None = None
     prefix: str = ""  # of the translation
     context: Sequence[str] = ()  # sentences before it
-    recall: Recall | None = None  # matches of a translation memory
-    unsearched: bool = False  # the memory could not be searched
+    known: Known | None = None  # by a translation memory; None: there is none
     alternatives: list[str] = field(default_factory=list)
     sentences: list[Sentence] = field(default_factory=list)
 
@@ -94,8 +93,13 @@ class Translated:
     @property
     def matches(self) -> list[list[MemoryMatch]]:
         """Segments like each sentence to translate."""
-        count = 0 if self.document is None else len(self.document.texts)
-        return [[] for _ in range(count)] if self.recall is None else self.recall.matches
+        return (self.known or Known(None)).matches([] if self.document is None else self.document.texts)
+
+    @property
+    def read(self) -> Sequence[Similar]:
+        """Segments that the model reads with each sentence."""
+        known = () if self.known is None else self.known.read
+        return known or [()] * (0 if self.document is None else len(self.document.texts))
 
     @property
     def score(self) -> float:
@@ -162,9 +166,12 @@ async def _recall(service: Service, found: Sequence[Translated], question: Trans
             Sought(one.text if plain else "", document.originals, one.context[-1] if one.context else "")
             for one, document in some
         ]
-        for (one, _), matches in zip(some, await memory.recall(sought, similar=question.similar), strict=True):
-            one.recall, one.unsearched = matches, matches is None
-            one.document = undivided(one.text) if matches is not None and matches.whole else one.document
+        model = some[0][0].model  # one for each pair
+        reads = None if model is None else model.reads_memory
+        found_now = await memory.recall(sought, similar=question.similar, reads=reads)
+        for (one, document), known in zip(some, found_now, strict=True):
+            one.known = known
+            one.document = undivided(one.text) if known.recall is not None and known.recall.whole else document
 
 
 def sentences_of(found: Sequence[Translated]) -> list[str]:
@@ -220,20 +227,21 @@ async def translate_file(
         return TranslatedFile(file.data)
     terms = await service.glossaries.lines_within(glossary, found.texts)
     question = Predict((), explain=found.explain, glossary=terms)
-    known = service.memories.of(*pair) if memory else None
-    matches, complete = await known.recall_file(found.originals) if known else ([[] for _ in found.texts], True)
-    lines, left = _lines(model, found.texts), places_left(matches)
+    served = service.memories.of(*pair) if memory else None
+    known = await served.recall_file(found.originals, model.reads_memory) if served else Known(None)
+    matches, lines = known.matches(found.texts), _lines(model, found.texts)
+    left = places_left(matches)
     until = asyncio.get_running_loop().time() + FILE_PATIENCE * service.settings.request_timeout
-    answers = await _asked(model, question.of(lines[place] for place in left), until)
+    answers = await _asked(model, question.of(known.with_similar(lines, left)), until)
     predictions = join_answers(found.texts, matches, answers)
     predictions = await in_thread(sum(map(len, found.texts)), with_term_uses, predictions, terms)
     if found.explain:
         predictions = await _explained(model, predictions, found.marked, until)
     predictions = await service.files.work(found.checked, predictions)
     written = await service.files.work(found.rebuild, predictions, (file.source, outward(file.target)))
-    notes = [*found.notes, *([] if complete else [_UNSEARCHED])]
+    notes = [*found.notes, *([known.problem] if known.problem else [])]
     notes += [_unaligned(model)] if found.explain and not model.explains else []
-    reused = None if known is None else {"sentences": len(lines), "reused": len(lines) - len(left)}
+    reused = None if served is None else {"sentences": len(lines), "reused": len(lines) - len(left)}
     return TranslatedFile(written, term_counts(predictions), [*notes, *_warnings(predictions)], reused)
 
 
@@ -318,10 +326,11 @@ async def _answer(some: list[Translated], wanted: Predict, seconds: float) -> No
     explain = wanted.explain or documents[0].explain
     predictions, until = dict[int, Prediction](), asyncio.get_running_loop().time() + seconds
     matches = [found for one in some for found in one.matches]
+    read = [similar for one in some for similar in one.read]
     left = places_left(matches)
     for prefix in dict.fromkeys(prefixes[place] for place in left):  # usually none: each prefix is a question
         here = [place for place in left if prefixes[place] == prefix]
-        asked = tuple(texts[place] for place in here)
+        asked = Known(None, read).with_similar(texts, here)
         answers = await _asked(model, replace(wanted, texts=asked, explain=explain, prefix=prefix), until)
         predictions |= zip(here, answers, strict=True)
     ordered = join_answers(sentences_of(some), matches, [predictions[place] for place in left])
@@ -331,8 +340,8 @@ async def _answer(some: list[Translated], wanted: Predict, seconds: float) -> No
     ordered = await _explained(model, ordered, aligned, until, maps=wanted.maps)
     first = 0
     for one, document in zip(some, documents, strict=True):
-        if one.unsearched and document.texts:
-            ordered[first] = ordered[first].warned(_UNSEARCHED)
+        if one.known is not None and one.known.problem and document.texts:
+            ordered[first] = ordered[first].warned(one.known.problem)
         first += len(document.texts)
     await in_thread(sum(map(len, texts)) * wanted.n_best, _fill, some, ordered, wanted.n_best)
 

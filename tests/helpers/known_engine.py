@@ -62,12 +62,13 @@ class KnownEngine:
         await self._wait(question)
         match question:
             case Predict():
-                return [self._predict(text, self.say(text, question.route), question) for text in question.texts]
+                lines = map(question.source, question.texts)
+                return [self._predict(line, self.say(line, question.route), question) for line in lines]
             case Explain():
                 explained = Predict((), explain=True, maps=True)
-                return [self._predict(source, target, explained) for source, target in question.texts]
+                return [self._predict(one.source, one.target, explained) for one in question.texts]
             case Alternatives():
-                return [self._rewritten(*text, question) for text in question.texts]
+                return [self._rewritten(one.source, one.target, question) for one in question.texts]
 
     def _rewritten(self, source: str, target: str, question: Alternatives) -> Prediction:
         before, after = target.split()[: question.word], target.split()[question.word :]

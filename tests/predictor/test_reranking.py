@@ -21,7 +21,7 @@ def listed(source, draws):
 
 
 def scorer(known):
-    return lambda sources, targets: [
+    return lambda sources, targets, matches: [
         Prediction(source, target, 0.0, known[source, target], True)
         for source, target in zip(sources, targets, strict=True)
     ]
@@ -53,7 +53,7 @@ def test_no_weight_leaves_the_order():
 
 
 def test_a_text_that_is_too_long_has_its_own_number():
-    def refuse(sources, targets):
+    def refuse(sources, targets, matches):
         raise TooLongError("source", "is too long", line=6)
 
     with pytest.raises(TooLongError) as caught:

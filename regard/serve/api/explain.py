@@ -16,10 +16,11 @@ from regard.serve.api.checking import check_sizes, missing
 from regard.serve.api.request_body import read_values
 from regard.serve.catalogue import ServedModel
 from regard.serve.engine import Alternatives, Explain, Pair
-from regard.serve.engine.questions import MAX_METHODS
+from regard.serve.engine.questions import MAX_METHODS, Similar
 from regard.serve.errors import bad
 from regard.serve.in_thread import LARGE, in_thread
 from regard.serve.languages import AUTO
+from regard.serve.memories import Sought
 from regard.serve.security import OWN_PAGE
 from regard.serve.service import Service
 from regard.serve.settings import MIB
@@ -41,7 +42,7 @@ async def explain_given(service: Service, request: Request) -> Response:
             raise bad(f"{field}: there is no method {method[:40]} ({nearest(method, methods)})")
     if len(question.reasons) > MAX_METHODS:
         raise bad(f"Invalid request: reasons: {len(question.reasons):,} are more than {MAX_METHODS}")
-    texts, reasons = (_texts_of(model, question),), (*dict.fromkeys(question.reasons),)
+    texts, reasons = (await _texts_of(service, model, question),), (*dict.fromkeys(question.reasons),)
     asked_for = Explain(texts, by=question.by, reasons=reasons, steps=question.steps)
     wanted = AnswerLimit(service.settings.max_maps, asked_for)
     [prediction] = await model.ask(asked_for, seconds=service.settings.request_timeout)
@@ -55,7 +56,7 @@ async def alternatives(service: Service, request: Request) -> Response:
     question = models.AlternativesQuestion.of(await admitted(service, request, read_values))
     model = _asked_model(service, question, request.state.asked)
     check_explains(model, "/v1/alternatives")  # its answer has explanations
-    texts = (_texts_of(model, question),)
+    texts = (await _texts_of(service, model, question),)
     asked_for = Alternatives(texts, word=question.word, count=question.count)
     wanted = AnswerLimit(service.settings.max_maps, asked_for)
     [prediction] = await model.ask(asked_for, seconds=service.settings.request_timeout)
@@ -83,17 +84,21 @@ def _asked_model(service: Service, question: models.ForcedQuestion, asked: Asked
     return model
 
 
-def _texts_of(model: ServedModel, question: models.ForcedQuestion) -> Pair:
-    """Return a text as the model reads it, with its document if the model reads one, and its translation."""
-    most = model.read_together
+async def _texts_of(service: Service, model: ServedModel, question: models.ForcedQuestion) -> Pair:
+    """Return a text as the model reads it, with its document or similar segments, and its translation."""
+    most, similar = model.read_together, Similar()
+    memory = service.memories.of(*model.languages) if question.memory and model.reads_memory else None
+    if memory is not None:
+        (known,) = await memory.recall([Sought("", [question.source_text])], reads=model.reads_memory)
+        similar = known.read[0] if known.read else ()
     if most == 1:
-        return Pair(question.source_text, question.target_text)
+        return Pair(question.source_text, question.target_text, similar)
     if question.document.count(SENTENCE_TAB) >= most:
         raise bad(
             f"Invalid request: document has {question.document.count(SENTENCE_TAB) + 1} sentences, and {most} are read"
         )
     line = with_window(" ".join(question.source_text.split(SENTENCE_TAB)), question.document)
-    return Pair(line, question.target_text)
+    return Pair(line, question.target_text, similar)
 
 
 def _explained(model: ServedModel, prediction: Prediction, wanted: AnswerLimit) -> Response:

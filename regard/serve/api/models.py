@@ -86,6 +86,7 @@ class ForcedQuestion(_Asked):
         description="`details.document` of the translation: the sentences of its text, with tabs between; only models "
         "with document context read it",
     )
+    memory: bool = Field(True, description="read similar segments of the memory, if the model was trained to")
 
 
 class ExplainQuestion(ForcedQuestion):
@@ -141,7 +142,7 @@ class PredictionAnswer(BaseModel):
     # confidence, and whether it is calibrated; probabilities of labels; tags of words, offsets, entities; a warning;
     # place of a span; terms; parts of a score; memory: the segments most like the text, {percent, source, target,
     # origin, author, created, differs: [[in the text, in the segment, place in the segment]]}; from 100 per cent on the
-    # first is the answer
+    # first is the answer; augmented: the text with the segments that the model read with it
     details: dict[str, Any] = {}
 
 

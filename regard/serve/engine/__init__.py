@@ -17,7 +17,7 @@ from regard.serve.engine.faults import (
     TooLong,
     Unreadable,
 )
-from regard.serve.engine.questions import Alternatives, Explain, Pair, Predict, QuestionRow
+from regard.serve.engine.questions import Alternatives, Explain, Pair, Predict, QuestionRow, WithSimilar
 
 __all__ = [
     "Alternatives",
@@ -38,6 +38,7 @@ __all__ = [
     "TooLate",
     "TooLong",
     "Unreadable",
+    "WithSimilar",
     "cores",
     "open_engines",
 ]

@@ -18,11 +18,11 @@ from regard.ops.memory import lacks_memory
 from regard.predictor import Predictor, check_open, load_routes
 from regard.predictor.engines import load_export
 from regard.registry import Choice
-from regard.results import Prediction
+from regard.results import Prediction, TextPrediction
 from regard.serve.engine.explaining import FIRST_PIECES, AttentionExplainer, rewritten
 from regard.serve.engine.messages import Refused, TextCost
 from regard.serve.engine.model_card import card_of
-from regard.serve.engine.questions import Kept, Pair, Predict, Question
+from regard.serve.engine.questions import Kept, Pair, Predict, Question, context_of
 from regard.tasks.example_texts import Ids
 from regard.text.clean import clean
 
@@ -149,8 +149,11 @@ class Answering:
         if sum(lengths) > question.most:
             hint = "explain one sentence at a time"
             return Refused("costly", ["source and target have", sum(lengths), question.most, hint])
-        terms = [] if kept.glossary is None else kept.terms(question.texts[row])
-        return TextCost(question.cost(lengths, prefix=kept.prefix, terms=terms), ids)
+        text = question.texts[row]
+        terms = [] if kept.glossary is None else kept.terms(question.source(text))
+        context = context_of(question.similar(text))
+        sizes = [size + context for size in lengths[:1]] + lengths[1:]
+        return TextCost(question.cost(sizes, prefix=kept.prefix, terms=terms), ids)
 
     def predict(
         self,
@@ -165,10 +168,11 @@ class Answering:
         def ask(rows: list[int]) -> Sequence[Prediction]:
             left = _among(rows, unwanted)
             found = self.predictor.predict(
-                [question.texts[row] for row in rows],
+                [question.source(question.texts[row]) for row in rows],
                 search=search.until(left),
                 glossary=glossary,
                 prefixes=[question.prefix] * len(rows) if question.prefix else None,
+                matches=[question.similar(question.texts[row]) for row in rows],
                 encoded=None if encoded is None else [encoded[row] for row in rows],
             )
             if not (question.explain or question.maps):
@@ -220,7 +224,7 @@ class Answering:
             progress()
             return frozenset()
 
-        (scored,) = self.predictor.score([text.source], [text.target], encoded=encoded)
+        (scored,) = self.predictor.score([text.source], [text.target], matches=[text.similar], encoded=encoded)
         given = replace(scored, source=self.predictor.task.texts.given(text.source)[self.predictor.task.first])
         try:
             if by:
@@ -244,7 +248,12 @@ class Answering:
         """Return a given target with explained alternatives that have another word in one place."""
         lines = frozenset(range(FIRST_PIECES * count))
         search = SEARCHES.build(self.search).until(lambda: lines if is_unwanted() else frozenset())
-        found = rewritten(self.predictor, search, *text, word, count, encoded)
+        augmented = ""
+        if text.similar:
+            (scored,) = self.predictor.score([text.source], [text.target], matches=[text.similar])
+            augmented = cast(TextPrediction, scored).augmented
+            encoded = [self.predictor.task.texts.answered(scored)]
+        found = rewritten(self.predictor, search, text.source, text.target, word, count, encoded, augmented=augmented)
         return replace(found, alternatives=self.looking.explained(found.alternatives, maps=False))
 
     def _search(self, n_best: int) -> Search:

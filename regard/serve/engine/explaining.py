@@ -173,11 +173,14 @@ def rewritten(
     word: int,
     count: int,
     encoded: Sequence[Ids] | None = None,
+    *,
+    augmented: str = "",
 ) -> TextPrediction:
     """Return the target with up to `count` alternatives: another word in one place, and the model's continuation.
 
     The likeliest words come first. An alternative equals the target before that word. The last word has none after it.
-    `line` is the source, or a line of several columns as in `predict`; `encoded` are the tokens of both.
+    `line` is the source, or a line of several columns as in `predict`; `encoded` are the tokens of both. `augmented`
+    is the source with its context, if it was read with any.
     """
     task = predictor.task
     column, example = cast(TextColumn, task.vocabularies["target"]), task.texts.given(line)
@@ -186,7 +189,8 @@ def rewritten(
     row = dict(encoded[0])
     ids = [*row.pop("target")]
     words = words_of([*column.pieces(ids), END])
-    given = cast(TextPrediction, task.texts.as_given(TextPrediction(example["source"], target, 0.0, ids=ids), example))
+    forced = TextPrediction(example["source"], target, 0.0, ids=ids, augmented=augmented)
+    given = cast(TextPrediction, task.texts.as_given(forced, example))
     if word >= len(words) - 1:
         return given
     begin = words[word].pieces[0]

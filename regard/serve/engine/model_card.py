@@ -38,12 +38,14 @@ def card_of(predictor: Predictor) -> dict[str, Any]:
     attention = model.get("attention")
     translated = task.spec.translated
     source, target = (None, None) if translated is None else experiment.data.language_pair()
+    context = predictor.setup.context
     return {
         "task": experiment.task.name,
         "given": list(task.inputs),
         "predicted": task.last,
         "answers": task.answer.name,
         "read_together": task.texts.window,
+        "reads_memory": None if not context.reads_memory else [context.min_percent, context.most_matches],
         "languages": [] if translated is None else [source or "", target or ""],
         "parameters": sum(parameter.numel() for parameter in predictor.model.parameters()),
         "attention": "" if attention is None else _attention(attention),

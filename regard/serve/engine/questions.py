@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from regard.documents.glossary import Glossary
 from regard.errors import DataError
-from regard.results import Prediction
+from regard.results import MemoryMatch, Prediction
 from regard.text.clean import clean
 
 if TYPE_CHECKING:
@@ -40,11 +40,22 @@ GLOSSARIES = 16  # of the latest requests, cached
 TOO_SLOW = "the explanation exceeded the time limit of a request"
 
 
+Similar = tuple[MemoryMatch, ...]  # segments of a translation memory that a model reads with a text
+
+
 class Pair(NamedTuple):
     """A line as `predict` takes it, and a given target."""
 
     source: str
     target: str
+    similar: Similar = ()
+
+
+class WithSimilar(NamedTuple):
+    """A line as `predict` takes it, and segments of a translation memory that are like it."""
+
+    source: str
+    similar: Similar
 
 
 class Kept(NamedTuple):
@@ -56,7 +67,7 @@ class Kept(NamedTuple):
     def terms(self, source: str) -> list[int]:
         """Return the estimated pieces of each term that occurs in a source."""
         found = [] if self.glossary is None else self.glossary.found(source)
-        return [math.ceil(len(one.entry.targets[0].encode()) / PIECE_BYTES) for one in found]
+        return [_estimated(one.entry.targets[0]) for one in found]
 
 
 class Question(Struct, frozen=True, tag=True):
@@ -91,6 +102,15 @@ class Question(Struct, frozen=True, tag=True):
         """Return the length of a text in all its columns."""
         return len(text)
 
+    def source(self, text: Any) -> str:
+        """Return the line of a text as `predict` takes it."""
+        return str(text.source)
+
+    def similar(self, text: Any) -> Similar:
+        """Return the segments of a memory that the model reads with a text."""
+        found: Similar = text.similar
+        return found
+
     def read(self, task: "Task", text: Any) -> Mapping[str, str]:
         """Return the example of a text. Raises DataError for an invalid one."""
         raise NotImplementedError
@@ -115,7 +135,7 @@ class Question(Struct, frozen=True, tag=True):
 class Predict(Question, frozen=True):
     """Predict answers to texts."""
 
-    texts: tuple[str, ...]
+    texts: tuple[str | WithSimilar, ...]
     n_best: int = 1
     explain: bool = False  # alignment and weights
     maps: bool = False  # and the weights of every attention
@@ -137,13 +157,22 @@ class Predict(Question, frozen=True):
     @property
     def guess(self) -> int | None:
         """Estimate by the bytes of the text. The model's process counts; a text too long for its lane is returned."""
-        if len(self.texts) > 1 or self.prefix or self.glossary:
+        if len(self.texts) > 1 or self.prefix or self.glossary or self.similar(self.texts[0]):
             return None
-        size = self.cost([math.ceil(len(self.texts[0].encode(errors="replace")) / PIECE_BYTES)])
+        size = self.cost([_estimated(self.source(self.texts[0]))])
         return size if size <= SHORT_PIECES else None
 
-    def read(self, task: "Task", text: str) -> Mapping[str, str]:
-        return task.texts.given(text)
+    def source(self, text: str | WithSimilar) -> str:
+        return text if isinstance(text, str) else text.source
+
+    def similar(self, text: str | WithSimilar) -> Similar:
+        return () if isinstance(text, str) else text.similar
+
+    def characters(self, text: str | WithSimilar) -> int:
+        return len(self.source(text))
+
+    def read(self, task: "Task", text: str | WithSimilar) -> Mapping[str, str]:
+        return task.texts.given(self.source(text))
 
     def copied(self, task: "Task", example: Mapping[str, str]) -> Prediction | None:
         """Return the answer to a text in a script outside the training data."""
@@ -221,6 +250,15 @@ class Alternatives(_Forced, frozen=True):
         """Return the given targets, each with explained alternatives that have another word in one place."""
         rewritten = functools.partial(answering.rewritten, word=self.word, count=self.count)
         return answering.each(self.texts, rewritten, unwanted, encoded)
+
+
+def context_of(similar: Similar) -> int:
+    """Return the estimated pieces of segments that a model reads with a text."""
+    return sum(_estimated(one.target) + 1 for one in similar)
+
+
+def _estimated(text: str) -> int:
+    return math.ceil(len(text.encode(errors="replace")) / PIECE_BYTES)
 
 
 QuestionRow = Predict | Explain | Alternatives  # as sent over the wire
