@@ -168,7 +168,7 @@ class ServedMemory:
         threshold, limit = min(least, self.threshold), max(MATCHES, most)
         others = await self._searched([sentence for _, _, sentence in rest], threshold, limit, seconds)
         for (number, place, _), more in zip(rest, others, strict=False):  # after a time limit fewer
-            chosen = [one._replace(differs=()) for one in more if one.percent >= least and not one.exact][:most]
+            chosen = [one._replace(differs=[]) for one in more if one.percent >= least and not one.exact][:most]
             read[number, place] = tuple(chosen)
             if similar:
                 found[number].matches[place] = [one for one in more if one.percent >= self.threshold][:MATCHES]

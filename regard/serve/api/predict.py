@@ -46,7 +46,7 @@ async def predict_any(service: Service, request: Request) -> Response:
 
 async def _predictions(model: ServedModel, question: Predict, seconds: float) -> Sequence[Prediction]:
     """Return the answers to all lines; an empty line has an empty answer and does not affect the others."""
-    lines = question.texts
+    lines = [*map(question.source, question.texts)]
     blank = {place: model.empty_answer(line) for place, line in enumerate(lines)}
     found = {place: one for place, one in blank.items() if one is not None}
     places = [place for place in range(len(lines)) if place not in found]

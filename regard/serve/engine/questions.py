@@ -100,7 +100,7 @@ class Question(Struct, frozen=True, tag=True):
 
     def characters(self, text: Any) -> int:
         """Return the length of a text in all its columns."""
-        return len(text)
+        return len(self.source(text))
 
     def source(self, text: Any) -> str:
         """Return the line of a text as `predict` takes it."""
@@ -167,9 +167,6 @@ class Predict(Question, frozen=True):
 
     def similar(self, text: str | WithSimilar) -> Similar:
         return () if isinstance(text, str) else text.similar
-
-    def characters(self, text: str | WithSimilar) -> int:
-        return len(self.source(text))
 
     def read(self, task: "Task", text: str | WithSimilar) -> Mapping[str, str]:
         return task.texts.given(self.source(text))

@@ -121,6 +121,20 @@ def test_the_package_translates(address, make):
     assert not client.get_usage().any_limit_reached
 
 
+def test_the_package_reads_a_table_of_terms(address):
+    client = deepl.DeepLClient("secret", server_url=address)
+    made = client.create_glossary_from_csv("table", "EN", "DE", "Hello,Servus\ndog,Hund\n")
+    assert client.get_glossary_entries(made) == {"Hello": "Servus", "dog": "Hund"}
+    assert client.translate_text_with_glossary("World", made).text == "Welt"
+    client.delete_glossary(made)
+
+
+@pytest.mark.parametrize("call", [lambda one: one.rephrase_text("Hello"), lambda one: one.list_translation_memories()])
+def test_the_package_says_what_a_server_lacks(address, call):
+    with pytest.raises(deepl.DeepLException, match="Not found, message: "):
+        call(deepl.DeepLClient("secret", server_url=address))
+
+
 def test_the_package_keeps_glossaries(address):
     client = deepl.Translator("secret", server_url=address)
     entries = {"Hello": "Hallo", "dog": "Hund"}

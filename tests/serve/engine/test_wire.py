@@ -6,7 +6,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.answers import LabelPrediction, SpanPrediction, TagsPrediction
-from regard.results import AttentionMap, ColumnLink, Explanation, TermReport, TermUse, TextPrediction, TokenRole, Tokens
+from regard.results import (
+    AttentionMap,
+    ColumnLink,
+    Explanation,
+    MemoryMatch,
+    TermReport,
+    TermUse,
+    TextPrediction,
+    TokenRole,
+    Tokens,
+)
 from regard.serve.engine.messages import (
     HEAD,
     BatchReply,
@@ -19,7 +29,7 @@ from regard.serve.engine.messages import (
     packed,
     unpacked,
 )
-from regard.serve.engine.questions import Alternatives, Explain, Pair, Predict
+from regard.serve.engine.questions import Alternatives, Explain, Pair, Predict, WithSimilar
 
 numbers = st.floats(allow_nan=False)
 texts = st.text(st.characters(), max_size=20)
@@ -83,10 +93,15 @@ def test_what_a_process_says_is_heard_with_its_predictions(prediction):
     assert heard(packed(Failure(reason="KeyError"))[HEAD:]) == Failure(reason="KeyError")
 
 
-pairs = st.lists(st.builds(Pair, texts, texts), max_size=2).map(tuple)
+segments = st.builds(
+    MemoryMatch, st.integers(0, 101), st.integers(0, 2**40), *(5 * [texts]), st.lists(st.nothing(), max_size=0)
+)
+similar = st.lists(segments, max_size=2).map(tuple)
+pairs = st.lists(st.builds(Pair, texts, texts, similar), max_size=2).map(tuple)
 lines = st.lists(texts, max_size=2).map(tuple)
+asked = st.lists(texts | st.builds(WithSimilar, texts, similar), max_size=2).map(tuple)
 questions = (
-    st.builds(Predict, lines, texts, st.integers(1, 9), st.booleans(), st.booleans(), lines, texts)
+    st.builds(Predict, asked, texts, st.integers(1, 9), st.booleans(), st.booleans(), lines, texts)
     | st.builds(Explain, pairs, texts, texts, lines, st.booleans())
     | st.builds(Alternatives, pairs, texts, st.integers(0, 9), st.integers(1, 9))
 )
