@@ -50,7 +50,7 @@ class Sought(NamedTuple):
 
 
 class Known(NamedTuple):
-    """What a memory has of a text."""
+    """Segments of a memory for a text: to reuse, to report and to read."""
 
     recall: Recall | None  # to reuse and to report; None: it could not be looked up
     read: Sequence[Similar] = ()  # segments that the model reads with each sentence; (): with none

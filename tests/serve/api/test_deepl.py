@@ -129,12 +129,6 @@ def test_the_package_reads_a_table_of_terms(address):
     client.delete_glossary(made)
 
 
-@pytest.mark.parametrize("call", [lambda one: one.rephrase_text("Hello"), lambda one: one.list_translation_memories()])
-def test_the_package_says_what_a_server_lacks(address, call):
-    with pytest.raises(deepl.DeepLException, match="Not found, message: "):
-        call(deepl.DeepLClient("secret", server_url=address))
-
-
 def test_the_package_keeps_glossaries(address):
     client = deepl.Translator("secret", server_url=address)
     entries = {"Hello": "Hallo", "dog": "Hund"}
