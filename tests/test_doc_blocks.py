@@ -59,7 +59,7 @@ NOT_RUN = {  # commands that are read and not run, by what they say: the reason
     r"regard compare configs/": "hours: tests/reports compares small systems",
     r"--grade|bytenet": "a minute and more: tests/explain, tests/decoders",
     r"babi|runs/questions|reading\.yaml": "of a data set: tests/test_configs.py trains it",
-    r"dev-v1\.1\.json": "of a data set: tests/tasks judges a reader with such a file",
+    r"dev-v[12]\.[01]\.json|runs/squad": "of a data set: tests/tasks judges readers with such files",
     r"\.parquet|news\.en\.gz": "bulk files: tests/recipes",
     r"decoding\.tuned|--abstain": "two updates leave nothing to tune or to calibrate: tests/predictor",
     r"--text-(source|target)": "rounds of back-translation: tests/recipes",

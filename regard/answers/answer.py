@@ -31,6 +31,7 @@ class Answer(ABC, Generic[_P]):
     items: ClassVar[str] = ""  # what its items are called; "": none of it is right or wrong by itself
     calibration: ClassVar[str] = "platt"  # row of CALIBRATIONS: an item is right or not, and which more often?
     written: ClassVar[bool] = False  # by a search, which may find several
+    threshold: ClassVar[float | None] = None  # of a probability that decides what the answer is; None: none decides
 
     def metrics(self) -> list[str]:
         """Return the rows of METRICS that score it."""
@@ -72,6 +73,14 @@ class Answer(ABC, Generic[_P]):
     def ranked_by(self, prediction: _P) -> float:
         """Return the figure that stands behind an answer in a list of the n best."""
         return prediction.score
+
+    def decided(self, prediction: _P, threshold: float) -> _P:
+        """Return the answer that another threshold gives; an answer that none decides stays."""
+        return prediction
+
+    def deciding(self, prediction: _P) -> Sequence[float]:
+        """Return the probabilities that are compared with a threshold."""
+        return ()
 
     def can_show(self, column: "Column") -> bool:
         """Return whether a column keeps what answers are made of, or shown with."""

@@ -57,6 +57,11 @@ def columns_of(prediction: Prediction, column: DrawColumn) -> Iterator[Renderabl
     yield from (_table(one) for one in weighted.values() if one.column not in names)
 
 
+def probability_line(name: str, probability: float) -> Text:
+    """Return a name with its probability, in one line."""
+    return Text(f"  {name} {probability:.1%}", "dim")
+
+
 def coloured_words(text: str, start: int, seen: TokenWeights | None) -> RenderableType:
     """Return a text with each word coloured by its attention weight; the strongest has 1."""
     if seen is None:

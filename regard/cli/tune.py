@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from regard.cli.emit import say
-from regard.cli.options import DevLines, TranslatorRun
+from regard.cli.options import DevLines, RunArgument
 
 FeatureChanges = Annotated[
     list[str] | None,
@@ -22,7 +22,7 @@ TuneMinutes = Annotated[
 
 
 def tune_command(
-    run: TranslatorRun,
+    run: RunArgument,
     changes: FeatureChanges = None,
     *,
     method: TuneMethod = "mert",
@@ -31,17 +31,31 @@ def tune_command(
     lines: DevLines = 1000,
     minutes: TuneMinutes = 10.0,
 ) -> None:
-    """Tune the feature weights of a beam search on the dev set.
+    """Tune the feature weights of a beam search, or the threshold of answers, on the dev set.
 
-    Learns an n-gram model, a lexicon and a phrase table from the training data, and searches their weights by BLEU on
-    the dev set. Results go into RUN/tuning. It ends after --minutes or Ctrl-C, with the best weights so far.
+    Of a translator: learns an n-gram model, a lexicon and a phrase table from the training data, and searches their
+    weights by BLEU on the dev set. Results go into RUN/tuning. It ends after --minutes or Ctrl-C, with the best weights
+    so far.
+
+    Of questions that may have no answer, and of texts with several labels: chooses the probability threshold with the
+    best first metric of evaluation.metrics. RUN/threshold.json keeps it; predict, evaluate and serve use it.
 
     regard tune runs/en-de
+    regard tune runs/questions
     regard tune runs/phrases decoding.rerank.run=runs/en-de
     regard predict runs/en-de decoding.tuned=true
     """
     from regard.recipes.rerank_tuning import tune_weights
+    from regard.recipes.threshold_tuning import decides_by_threshold, tune_threshold
 
+    if decides_by_threshold(run, changes or []):
+        tuned = tune_threshold(run, changes or [], lines=lines, say=say)
+        print(f"{tuned.metric} on the dev set: {tuned.before:.2f} before, {tuned.after:.2f} after")
+        print(
+            f"threshold {tuned.threshold:.4f}"
+            + (f" in {tuned.path}" if tuned.path else ", not saved: settings were changed")
+        )
+        return
     found = tune_weights(
         run, changes or [], method=method, rounds=rounds, n_best=n_best, lines=lines, minutes=minutes, say=say
     )

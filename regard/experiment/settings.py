@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from regard.config import Doc, FieldsOf, Fixed, OneOrMany, Open, PartOf, Taken, as_values, marked, write_yaml
-from regard.config.bounds import Count, Positive, Size
+from regard.config.bounds import Count, Positive, Ratio, Size
 from regard.data.columns import own_name
 from regard.decoding import SEARCHES
 from regard.decoding.features import FEATURES
@@ -125,6 +125,13 @@ class DecodingSettings:
     term_cost: Annotated[
         Positive, Doc("Cost of a glossary's terms, in nats per word, above which a warning is printed.")
     ] = 1.0
+    threshold: Annotated[
+        Ratio | None,
+        Doc(
+            "Probability above which a question has no answer, or a text has a label; null: that of regard tune, "
+            "else 0.5."
+        ),
+    ] = None
     raw_text: Annotated[
         bool,
         Doc("Texts for a tagger are raw: signs are cut off words. false: words have spaces between them."),

@@ -1,12 +1,13 @@
 """Extractive readers: an encoder reads a passage with a question, and a head points at the answer's span."""
 
+from dataclasses import dataclass
 from typing import Annotated
 
 import torch
 from torch import Tensor, nn
 
-from regard.attention import name_columns
-from regard.config import Doc, PartOf
+from regard.attention import Records, name_columns
+from regard.config import Doc, PartOf, SharedSettings
 from regard.config.bounds import Size
 from regard.config.common_settings import DropoutProbability
 from regard.data.columns import Columns
@@ -17,6 +18,7 @@ from regard.heads.reading import SPAN_HEADS, Places, SpanHead
 from regard.heads.reading.span_head import TINY
 from regard.layers.embedders.embedder import Embedder
 from regard.layers.pooling import POOLINGS, Pooling
+from regard.layers.windows import PlaceWindows, in_windows
 from regard.models.build import build_embedder, build_sockets
 from regard.models.fusions import FUSIONS, Fusion
 from regard.models.settings import (
@@ -38,7 +40,9 @@ class SpanReader(TextReader):
     """p(answer | passage, question) = sum of p(place) over all occurrences of the answer's pieces in the passage.
 
     The question is pooled into one vector, q = pooling(question_encoder(question)); the passage is read as
-    encoder(fusion(passage, question, q)), and the head attends to its states with q.
+    encoder(fusion(passage, question, q)), and the head attends to its states with q. The encoder reads a passage in
+    windows, if longer than one; the head compares all places of the passage, whichever window they were read in, as the
+    shared normalisation of https://arxiv.org/abs/1710.10723 has it.
     """
 
     texts, side = (PASSAGE, QUESTION), None
@@ -52,8 +56,10 @@ class SpanReader(TextReader):
         fusion: Fusion,
         encoder: Encoder,
         head: SpanHead,
+        windows: PlaceWindows | None = None,
     ) -> None:
         super().__init__()
+        self.windows = windows
         self.embedder, self.question_encoder, self.pooling = embedder, question_encoder, pooling
         self.fusion, self.encoder, self.head = fusion, encoder, head
         name_columns(nn.ModuleList([question_encoder, pooling]), QUESTION)
@@ -68,10 +74,23 @@ class SpanReader(TextReader):
         words, asked = (Sequences(self.embedder(one.items)[0], one.mask) for one in (passage, question))
         read = self.question_encoder(asked)
         vector = self.pooling(read.states, read.mask)
-        encoded = self.encoder(Sequences(self.fusion(words, asked, vector), passage.mask))
-        states = need_one_each(encoded.states, passage)
+        states = self._read(Sequences(self.fusion(words, asked, vector), passage.mask))
         found: Places = self.head(states, passage.mask & (passage.items != EOS), vector)
         return found
+
+    def of_whole_passages(self, batch: Batch, records: Records) -> Records:
+        """Leave out attentions of the encoder where it read a passage of the batch in several windows."""
+        if self.windows is None or batch.sequences(PASSAGE).mask.shape[1] <= self.windows.size:
+            return records
+        return {name: one for name, one in records.items() if not name.startswith("encoder.")}
+
+    def _read(self, passage: Sequences) -> Tensor:
+        """Vectors (batch, n, dim) → states (batch, n, dim)."""
+
+        def read(some: Sequences) -> Tensor:
+            return need_one_each(self.encoder(some).states, some)
+
+        return read(passage) if self.windows is None else in_windows(read, passage, self.windows)
 
     def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
         """Return losses (batch, piece of the answer) in nats: the whole loss of an answer at its first piece.
@@ -107,13 +126,32 @@ def occurrences(passage: Sequences, answer: Sequences) -> Tensor:
     return found
 
 
+@dataclass(frozen=True)
+class PassageSettings(SharedSettings):
+    """Settings of the reading of passages."""
+
+    dim: Annotated[Size, Doc("Width of the embeddings.")] = 128
+    embedder: EmbedderChoice = Choice("words")
+    position: WordPosition = None
+    encoder: Annotated[EncoderChoice, Doc("Encoder of the passage, given the question.")] = Choice("recurrent")
+    dropout: DropoutProbability = 0.1
+    window: Annotated[
+        Size | None, Doc("Pieces of a passage that its encoder reads at once, in overlapping windows; null: all.")
+    ] = None
+    stride: Annotated[Size, Doc("Pieces from the start of a window to that of the next.")] = 128
+
+    def windows(self) -> PlaceWindows | None:
+        """Return the windows, if any. Raises PartError for a stride that leaves pieces out."""
+        if self.window is not None and self.stride > self.window:
+            problem = f"is {self.stride}, so that windows of {self.window} leave pieces out"
+            raise PartError(problem, f"{self.window} or less", setting="stride")
+        return None if self.window is None else PlaceWindows(self.window, self.stride)
+
+
 def reader(
     columns: Columns,
     *,
-    dim: Annotated[Size, Doc("Width of the embeddings.")] = 128,
-    embedder: EmbedderChoice = Choice("words"),
-    position: WordPosition = None,
-    encoder: Annotated[EncoderChoice, Doc("Encoder of the passage, given the question.")] = Choice("recurrent"),
+    shared: PassageSettings,
     question_encoder: Annotated[EncoderChoice, Doc("Encoder of the question.")] = Choice("recurrent"),
     pooling: Annotated[
         Choice,
@@ -126,7 +164,6 @@ def reader(
     attention: Annotated[AttentionChoice, Doc("Attention of the passage over the question.")] = RELU_DOT,
     self_attention: SelfAttention = PROJECTED_HEADS,
     head: Annotated[Choice, PartOf(SPAN_HEADS), Doc("Output layer that selects the answer span.")] = Choice("pointers"),
-    dropout: DropoutProbability = 0.1,
 ) -> SpanReader:
     """p(answer | passage, question): an encoder with a fusion of the question, and a head that points at the answer.
 
@@ -134,10 +171,11 @@ def reader(
     """
     if not columns[PASSAGE] is columns[QUESTION] is columns[ANSWER]:
         raise PartError("searches the passage for the answer, but text.shared is false", "text.shared=true")
-    sockets, given = build_sockets(attention, self_attention), {"dropout": dropout}
-    reads = build_embedder(embedder, position, len(columns[PASSAGE]), dim, dropout)
+    sockets, given = build_sockets(attention, self_attention), {"dropout": shared.dropout}
+    reads = build_embedder(shared.embedder, shared.position, len(columns[PASSAGE]), shared.dim, shared.dropout)
     asks = ENCODERS.build(question_encoder, reads.dim, sockets, given=given, place="question_encoder")
     pools = POOLINGS.build(pooling, asks.dim)
     fuses = FUSIONS.build(fusion, reads.dim, pools.out_dim, sockets)
-    encodes = ENCODERS.build(encoder, fuses.dim, sockets, given=given)
-    return SpanReader(reads, asks, pools, fuses, encodes, SPAN_HEADS.build(head, encodes.dim, pools.out_dim))
+    encodes = ENCODERS.build(shared.encoder, fuses.dim, sockets, given=given)
+    points = SPAN_HEADS.build(head, encodes.dim, pools.out_dim)
+    return SpanReader(reads, asks, pools, fuses, encodes, points, shared.windows())

@@ -122,9 +122,21 @@ def _predictor(assembled: Assembled) -> Predictor:
         fault_finder=fault_finder_of(run.path),
         languages=languages,
     )
+    found.setup.threshold = _threshold(assembled)
     found.setup.context = SourceContext(augmentations_of(run.experiment.data.source_augmentations))
     found.setup.context.term_method(settings.terms)
     return found
+
+
+def _threshold(assembled: Assembled) -> float | None:
+    """The threshold of the settings, else the tuned one. Raises ConfigError where answers are decided by none."""
+    run, given = assembled.run, assembled.run.experiment.decoding.threshold
+    if assembled.task.answer.threshold is not None:
+        return run.measurements.threshold() if given is None else given
+    if given is not None:
+        problem = "decides whether questions have answers, or texts have labels, and no answers of this model"
+        raise ConfigError("decoding.threshold", problem, "leave it out")
+    return None
 
 
 def _with_others(assembled: Assembled) -> Model:

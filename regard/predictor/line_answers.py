@@ -10,6 +10,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from regard.answers import answer_of
 from regard.data.readers.line_stream import chunks_of_lines
+from regard.data.readers.squad import SquadReader, squad_questions
 from regard.documents.files import PACKAGES, SUFFIXES, FileError
 from regard.documents.numeral_faults import compared
 from regard.documents.size_budget import TooLarge
@@ -66,6 +67,10 @@ def answer_blocks(
 
     `name`: of the source in messages. For ARGUMENT, a few texts, the segments of a memory are listed.
     """
+    if isinstance(source, Path) and holds_questions(source, predictor):
+        yield squad_predictions(predictor, source, sure, shown)
+        sure.close()
+        return
     if document:
         yield from translated_document(predictor, document, kept, memory)
         memory.close()
@@ -84,6 +89,36 @@ def answer_blocks(
     sure.close()
     memory.close()
     kept.close()
+
+
+def holds_questions(path: Path, predictor: Predictor) -> bool:
+    """Return whether a file has questions in SQuAD's form, and the model answers them with spans."""
+    return predictor.task.answer.form == SquadReader.answers and path.name.removesuffix(".gz").endswith(".json")
+
+
+def squad_predictions(predictor: Predictor, path: Path, sure: "Abstention", shown: LineFormat) -> bytes:
+    """Return the answers to the questions of a file as SQuAD's own programs read them: a JSON object, id → text.
+
+    With scores, the value of a question is the probability that it has no answer (--na-prob-file); as JSON, all that is
+    known of its answer. Raises DataError for another file, and ConfigError for scores of a model that always answers.
+    """
+    columns, questions = [*predictor.task.inputs], [*squad_questions(path)]
+
+    def answers(texts: list[str], before: int) -> list[Prediction]:
+        some = questions[before : before + len(texts)]
+        return [*predictor.predict([dict(zip(columns, (one.passage, one.question), strict=True)) for one in some])]
+
+    found = sure.answer(answers)([one.question for one in questions], 0)
+    values: list[Any] = [str(one) for one in found]
+    if shown.as_json:
+        values = [{"text": one.text, "score": one.score, **one.details()} for one in found]
+    elif shown.scores:
+        values = [one.details().get("no_answer") for one in found]
+        if None in values:
+            problem = "are probabilities that a question has no answer, and this model always answers"
+            raise ConfigError("--scores", problem, "a run with task.no_answer=true")
+    names = (one.name for one in questions)
+    return (json.dumps(dict(zip(names, values, strict=True)), ensure_ascii=False) + "\n").encode()
 
 
 def line_answer(

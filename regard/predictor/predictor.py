@@ -204,6 +204,8 @@ class Predictor:
             found = plain_predictions(self.encoder, setup, request)
         else:
             found = predictions_with_terms(self.encoder, setup, request, glossary, prefixes)
+        if setup.threshold is not None:
+            found = [self.task.answer.decided(one, setup.threshold) for one in found]
         found = calibrated(self.task, found, setup.calibration)
         count = (search or setup.search).n_best
         found = [self.task.answer.with_alternatives(one, count) for one in found] if count > 1 else found

@@ -61,6 +61,7 @@ class Setup:
     fault_finder: FaultFinder | None = None  # of translation errors, in explained answers
     languages: tuple[str | None, str | None] = (None, None)  # codes of source and target
     abilities: Abilities = NATIVE  # of the engine
+    threshold: float | None = None  # that decides on answers, None: the usual one of the answers
     context: SourceContext = field(default_factory=lambda: SourceContext({}))  # that the model reads in sources
 
     @property

@@ -13,11 +13,13 @@ from regard.statistical.calibration import CALIBRATIONS, Calibrations
 
 GRADES, ALIGNMENT = "grades.json", "alignment.json"
 CALIBRATION, CERTIFICATE = "calibration.json", "certificate.json"
+TUNED_THRESHOLD = "threshold.json"
 ADAPTATION = "adaptation.json"  # the weights that a run started from beside the selected ones, on new and old text
 MEASURES = {  # the command behind each file
     GRADES: "regard explain {run} --grade",
     ALIGNMENT: "regard align --model {run}",
     CALIBRATION: "regard calibrate {run}",
+    TUNED_THRESHOLD: "regard tune {run}",
     CERTIFICATE: "regard import",
     ADAPTATION: "regard train --from",
 }
@@ -64,6 +66,11 @@ class Measurements:
             return None
         rows = [CALIBRATIONS.build(Choice(**kept[name])) if kept.get(name) else None for name in Calibrations._fields]
         return None if rows[0] is None else Calibrations(rows[0], rows[1])
+
+    def threshold(self) -> float | None:
+        """Return the threshold that `regard tune` chose; None where it was not run."""
+        kept = self.kept(TUNED_THRESHOLD)
+        return None if kept is None else float(kept["threshold"])
 
     def keep_grades(self, lines: int, methods: Mapping[str, Any]) -> None:
         """Save faithfulness scores of explanation methods on the first `lines` lines, with others on the same lines."""

@@ -4,14 +4,15 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import ClassVar, cast
+from typing import Annotated, ClassVar, cast
 
 import torch
 from torch import Tensor
 
 from regard.answers.span import SpanAnswer, SpanPrediction
 from regard.attention import fitting, recording
-from regard.data.columns import TextColumn
+from regard.config import Doc
+from regard.data.columns import Columns, TextColumn
 from regard.data.examples import ColumnTexts
 from regard.decoding import Answering
 from regard.errors import DataError
@@ -19,7 +20,7 @@ from regard.explain.alignment_view import mean_of_heads
 from regard.explain.maps import POOLING, attention_maps
 from regard.models import Model
 from regard.models.reader import SpanReader
-from regard.pieces import END
+from regard.pieces import BOS, END, SPECIALS
 from regard.records import ANSWER, PASSAGE, QUESTION, Batch
 from regard.results import (
     BETWEEN_ANSWERS,
@@ -38,23 +39,49 @@ from regard.tasks.spec import TaskSpec, Wording
 from regard.tasks.task import Task
 from regard.tasks.text_predictions import rows_of
 
+_NONE = SPECIALS[BOS]  # the answer that there is none, as training data has it
+
+
+class AnswerColumn(TextColumn):
+    """The pieces of an answer; those of no answer are <s>, which stands before every passage."""
+
+    def key(self) -> str:
+        return f"{super().key()} or none"
+
+    def encode(self, value: str) -> list[int]:
+        return self.encode_batch([value])[0]
+
+    def encode_batch(self, values: Sequence[str]) -> list[list[int]]:
+        return [
+            [BOS] if _is_none(value) else ids for value, ids in zip(values, super().encode_batch(values), strict=True)
+        ]
+
 
 class PassageFilter(ExampleFilter):
-    """A filter of examples whose answer occurs literally in the passage."""
+    """A filter of examples whose answer occurs literally in the passage, or that may have none."""
+
+    def __init__(self, columns: Columns, *, no_answer: bool) -> None:
+        super().__init__(columns)
+        self.no_answer = no_answer
+
+    def usable(self, texts: Mapping[str, str]) -> bool:
+        return super().usable({**texts, ANSWER: texts[ANSWER] or _NONE} if self.no_answer else texts)
 
     def learnt_from(self, texts: Mapping[str, str]) -> Mapping[str, str] | None:
-        """Return an example with the first of its answers that occurs there."""
+        """Return an example with the first of its answers that occurs there, or _NONE."""
+        if self.no_answer and _is_none(texts[ANSWER]):
+            return {**texts, ANSWER: _NONE}
         passage = self.columns[PASSAGE].encode(texts[PASSAGE])
         for gold in texts[ANSWER].split(BETWEEN_ANSWERS):
-            answer = self.columns[PASSAGE].encode(gold)
+            answer = self.columns[ANSWER].encode(gold)
             ends = range(len(answer), len(passage) + 1)
             if answer and any(passage[end - len(answer) : end] == answer for end in ends):
                 return {**texts, ANSWER: gold}
         return None
 
     def check(self, texts: Mapping[str, str]) -> None:
-        if not texts[ANSWER]:
-            hint = "a reader always answers with a span, so that it counts as wrong"
+        if not texts[ANSWER] and not self.no_answer:
+            hint = "this reader always answers with a span, so that it counts as wrong (train with task.no_answer=true)"
             raise DataError(ANSWER, "there is no gold answer", hint=hint)
         if self.learnt_from(texts) is None:
             problem = f"'{texts[ANSWER]:.60}' does not occur in the passage"
@@ -68,6 +95,9 @@ class PassageTexts(ExampleTexts):
         """Return a prediction with its place in the original passage and its text there; spaces may differ."""
         span, passage = cast(SpanPrediction, prediction), encodable(example[PASSAGE])
         source = as_line([passage, encodable(example[QUESTION])])
+        if span.best is not None:
+            best = cast(SpanPrediction, self.as_given(span.best, example))
+            return replace(span, source=source, best=best)
         before = sum(start < span.start for start, _ in _stretches(span.source, span.text))
         places = _stretches(passage, span.text)
         if before >= len(places):
@@ -80,7 +110,8 @@ class ReadingTask(Task):
     """A passage and a question → one word, or successive words, of the passage.
 
     An answer may have several lines: gold answers, of which training takes the first that occurs in the passage, and
-    metrics the nearest.
+    metrics the nearest. With `no_answer` there may be none, as in https://arxiv.org/abs/1806.03822: <s> before the
+    passage then stands for it, and competes with the spans.
     """
 
     columns: ClassVar[Mapping[str, str]] = {PASSAGE: "text", QUESTION: "text", ANSWER: "text"}
@@ -90,13 +121,16 @@ class ReadingTask(Task):
         SpanReader,
         validates=("exact_match",),
         texts=PassageTexts,
-        filter=PassageFilter,
         wording=Wording("questions", "words of the passage", "answer questions"),
         defaults={
+            "data": {"max_length": 10_000},
+            "decoding": {"max_source": 100_000},
             "text": {"tokenizer": {"name": "words"}, "shared": True},
             "model": {
                 "dim": 128,
                 "position": None,
+                "window": 384,
+                "stride": 128,
                 "encoder": {"name": "recurrent", "cell": "gru", "hidden_dim": 64},
                 "attention": {"score": "relu_dot", "num_heads": 1},
             },
@@ -107,28 +141,51 @@ class ReadingTask(Task):
     answer = SpanAnswer()
     files = ExampleFiles(default=True)
 
+    def __init__(
+        self,
+        columns: Columns,
+        *,
+        no_answer: Annotated[
+            bool, Doc("Questions may have no answer (SQuAD 2.0), which is learnt and predicted.")
+        ] = False,
+    ) -> None:
+        self.no_answer = no_answer
+        if no_answer:
+            text = cast(TextColumn, columns[PASSAGE])
+            columns = {**columns, PASSAGE: text.cut(None, begins=True), ANSWER: AnswerColumn(text.tokenizer)}
+        super().__init__(columns)
+
+    @property
+    def filter(self) -> PassageFilter:
+        return PassageFilter(self.vocabularies, no_answer=self.no_answer)
+
     def predict(self, model: Answering, batch: Batch) -> list[Prediction]:
         """Return the likeliest answer to each question, by the sum over its occurrences, and its place.
 
         The score is that of the answer, summed over its occurrences. An empty passage has no place, and a score of 0.
+        With `no_answer`, there is none where that is likelier than the likeliest span.
         """
         reader, found = cast(SpanReader, model), list[Prediction]()
         places = reader.places(batch)
         questions = rows_of(batch.sequences(QUESTION))
         passages = rows_of(batch.sequences(PASSAGE))
         for ids, question, first, last in zip(passages, questions, places.first, places.last, strict=True):
-            start, end, score = _likeliest(first, last, ids[:-1], reader.head.max_pieces)
-            text, before = self._text.decode(ids[start:end]), self._text.decode(ids[:end])
-            source = as_line([self._text.decode(ids[:-1]), self._text.decode(question[:-1])])
-            place = len(before) - len(text)
-            found.append(SpanPrediction(source, text, score, start=place, end=place + len(text)))
+            begin = 1 if self.no_answer else 0
+            pieces = ids[begin:-1]
+            start, end, score = _likeliest(first[begin:], last[begin:], pieces, reader.head.max_pieces)
+            text, before = self._text.decode(pieces[start:end]), self._text.decode(pieces[:end])
+            source = as_line([self._text.decode(pieces), self._text.decode(question[:-1])])
+            place, null = len(before) - len(text), float(first[0] + last[0]) if self.no_answer else None
+            span = SpanPrediction(source, text, score, start=place, end=place + len(text), null=null)
+            found.append(self.answer.decided(span, SpanAnswer.threshold))
         return found
 
     def explain(self, model: Model, batch: Batch) -> list[Explanation]:
         """Return the pointer weights of the head, and each attention between words."""
         with recording(model) as records:
             cast(SpanReader, model).places(batch)
-        fit = fitting(records, {name: batch.sequences(name).mask.shape[1] for name in self.inputs})
+        seen = cast(SpanReader, model).of_whole_passages(batch, records)
+        fit = fitting(seen, {name: batch.sequences(name).mask.shape[1] for name in self.inputs})
         ids = {name: rows_of(batch.sequences(name)) for name in self.columns}
         found = []
         for row in range(len(batch.lines)):
@@ -143,8 +200,12 @@ class ReadingTask(Task):
 
     @property
     def _text(self) -> TextColumn:
-        """Return the column: all three share it."""
-        return cast(TextColumn, self.vocabularies[PASSAGE])
+        """Return the column of questions, in whose vocabulary all three are."""
+        return cast(TextColumn, self.vocabularies[QUESTION])
+
+
+def _is_none(answer: str) -> bool:
+    return answer.strip() in ("", _NONE)
 
 
 def _likeliest(first: Tensor, last: Tensor, ids: Sequence[int], most: int) -> tuple[int, int, float]:

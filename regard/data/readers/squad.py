@@ -1,9 +1,9 @@
 """SQuAD's JSON, versions 1.1 and 2.0 (https://arxiv.org/abs/1606.05250, https://arxiv.org/abs/1806.03822)."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from regard.data.examples import Example
 from regard.data.readers.lines import encoding_hint, reading_faults
@@ -38,24 +38,36 @@ class SquadReader(FileReader):
         return "squad"
 
     def __iter__(self) -> Iterator[Example]:
-        path, number = self.path, 0
-        for article in _listed(path, _content(path), "data"):
-            for paragraph in _listed(path, article, "paragraphs"):
-                passage = _text(path, paragraph, "context", number + 1)
-                for question in _listed(path, paragraph, "qas"):
-                    number += 1
-                    answers = [] if question.get("is_impossible") is True else _listed(path, question, "answers")
-                    golds = dict.fromkeys(_text(path, one, "text", number) for one in answers)
-                    for one in answers:
-                        _check_place(path, one, paragraph["context"], number)
-                    texts = (
-                        passage,
-                        _text(path, question, "question", number),
-                        BETWEEN_ANSWERS.join(filter(None, golds)),
-                    )
-                    yield Example(number, dict(zip(_COLUMNS, texts, strict=True)))
-        if not number:
-            raise DataError(path, "there is no question in it", hint=_READ)
+        for number, one in enumerate(squad_questions(self.path), start=1):
+            texts = (one.passage, one.question, BETWEEN_ANSWERS.join(filter(None, one.answers)))
+            yield Example(number, dict(zip(_COLUMNS, texts, strict=True)))
+
+
+class SquadQuestion(NamedTuple):
+    """A question with its passage, gold answers and name; line ends in the texts are spaces."""
+
+    name: str  # its id; of a question without one its number
+    passage: str
+    question: str
+    answers: Sequence[str]
+
+
+def squad_questions(path: Path) -> Iterator[SquadQuestion]:
+    """Yield the questions of a file. Raises DataError for a file that is not SQuAD's, or has none."""
+    number = 0
+    for article in _listed(path, _content(path), "data"):
+        for paragraph in _listed(path, article, "paragraphs"):
+            passage = _text(path, paragraph, "context", number + 1)
+            for question in _listed(path, paragraph, "qas"):
+                number += 1
+                answers = [] if question.get("is_impossible") is True else _listed(path, question, "answers")
+                golds = dict.fromkeys(_text(path, one, "text", number) for one in answers)
+                for one in answers:
+                    _check_place(path, one, paragraph["context"], number)
+                name, text = str(question.get("id", number)), _text(path, question, "question", number)
+                yield SquadQuestion(name, passage, text, [*golds])
+    if not number:
+        raise DataError(path, "there is no question in it", hint=_READ)
 
 
 def _content(path: Path) -> Mapping[str, Any]:
