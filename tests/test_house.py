@@ -202,7 +202,7 @@ LINES = {  # of each folder, with 60 to 160 lines of room: changes touch the row
     "regard/models": 5_200,
     "regard/objectives": 2_300,
     "regard/ops": 2_200,
-    "regard/predictor": 3_400,
+    "regard/predictor": 3_600,
     "regard/recipes": 6_700,
     "regard/reports": 10_200,
     "regard/results": 700,
