@@ -53,6 +53,7 @@ from regard.synonyms import equivalent
 from regard.tasks import TASKS, task_class
 from regard.text.vocabulary import FIRST_PIECE
 
+_FIRST = 2_000  # training examples that may determine defaults
 LIMITS = (
     "max_updates",
     "max_epochs",
@@ -276,6 +277,8 @@ def _completed(
         share = held_out_fraction(_count(given, "train"))
         defaults["data"] |= {"dev_fraction": share, "test_fraction": share}
     _fit(defaults, given, settings.get("training", {}), pairs)
+    first = (one.texts for one in islice(learnt_examples(given), _FIRST))
+    defaults = lay(defaults, task.spec.defaults_by_data(first))
     if pairs < FEW_PAIRS.stop:
         _spell_all(defaults.get("text", {}).get("tokenizer", {}), given)
     try:

@@ -17,10 +17,14 @@ from regard.experiment.sizes import (
     SENTENCE_PIECES,
     DataSize,
     defaults_for,
+    held_out_fraction,
     settings_of_size,
     size_for,
 )
 from regard.models import MODELS, ROUTE
+from regard.ops.machine import settled
+from regard.ops.memory import keep_memory
+from regard.ops.timings import timings
 from regard.records import UNK, Batch, Sequences
 from regard.registry import Choice
 from regard.tasks import TASKS
@@ -33,7 +37,8 @@ SECONDS = 2.0  # of measurement, for each network
 TRAINING = 0.85  # of the time; the rest goes to validations
 WHOLE_WORDS = 30_000  # pieces of a vocabulary whose tokenizer has no size
 _FIRST = 1_000  # examples from which lengths are estimated
-_VALIDATIONS = 8  # minimum within the time
+_VALIDATIONS, _FEWEST_VALIDATIONS = 8, 4  # within the time: where they are cheap, and where they are not
+_VALIDATING = 0.1  # of the time, at most, unless only the fewest validations are made
 FEW_EPOCHS = 10  # below this a network does not overfit and needs little dropout
 _UNMEASURED = (RegardError, RuntimeError, ValueError, TypeError, LookupError, NotImplementedError)  # of faulty settings
 
@@ -176,11 +181,14 @@ def _planned_defaults(experiment: Experiment, pairs: int, say: _Say) -> PlannedS
         f"planned: {size.num_layers} + {size.num_layers} layers of {size.dim}, {size.pieces:,} pieces, about "
         f"{plan.updates:,} updates{rounds} ({plan.tokens_per_second:,.0f} tokens/s)"
     )
+    lines = _dev_lines(experiment, pairs, held_out_fraction(pairs))
     changes: dict[str, Any] = {
         "model": {"dropout": 0.1} if epochs < FEW_EPOCHS else {},
         "training": {
             "schedule": {"warmup": planned_warmup(size.warmup, plan.updates)},
-            "validate_every": min(500, max(50, plan.updates // 8)),
+            "validate_every": planned_interval(
+                500, plan.updates, lines * SENTENCE_PIECES / size.batch_tokens, least=50
+            ),
         },
     }
     return PlannedSettings(lay(settings_of_size(size, pairs, plan.updates), changes), plan.updates)
@@ -189,6 +197,24 @@ def _planned_defaults(experiment: Experiment, pairs: int, say: _Say) -> PlannedS
 def planned_warmup(usual: int, updates: int) -> int:
     """Return the warm-up for `updates` in total: a tenth of them, at most `usual`."""
     return min(usual, max(1, updates // 10))
+
+
+def planned_interval(usual: int, updates: int, cost: float, *, least: int = 10) -> int:
+    """Return the interval of validations for `updates` in total: at most the `usual` one, unless validations are slow.
+
+    A line of the dev set takes about as long as an example of training, so one validation costs as much as `cost`
+    updates: the lines per example of an update.
+    """
+    every = min(usual, max(least, updates // _VALIDATIONS))
+    return max(every, min(round(cost / _VALIDATING), updates // _FEWEST_VALIDATIONS))
+
+
+def _dev_lines(experiment: Experiment, examples: int, fraction: float) -> int:
+    """Return the number of examples of each validation; `fraction` of all are held out where there is no dev set."""
+    choice, most = experiment.reader("dev"), experiment.training.validate_lines
+    if choice is None:
+        return min(most, round(examples * fraction))
+    return sum(1 for _ in islice(READERS.build(choice, tuple(experiment.columns), place="data.dev"), most))
 
 
 def _paced_defaults(experiment: Experiment, examples: int, say: _Say) -> PlannedSettings:
@@ -201,7 +227,9 @@ def _paced_defaults(experiment: Experiment, examples: int, say: _Say) -> Planned
     rounds = f" or {updates * pace.rows / examples:.1f} epochs" if examples < LARGE_DATA else ""
     say(f"planned: about {updates:,} updates{rounds} in {minutes:g} minutes ({1 / pace.seconds:,.1f} updates/s)")
     warmup = training.schedule.settings.get("warmup", 0)
-    found: dict[str, Any] = {"validate_every": min(training.validate_every, max(10, updates // _VALIDATIONS))}
+    lines = _dev_lines(experiment, examples, experiment.data.dev_fraction)
+    every = planned_interval(training.validate_every, updates, lines / max(1, pace.rows))
+    found: dict[str, Any] = {"validate_every": every}
     schedule = {"warmup": planned_warmup(warmup, updates)} if warmup else {}
     if "updates" in training.schedule.settings:
         schedule["updates"] = updates
@@ -224,7 +252,7 @@ def measured_pace(experiment: Experiment) -> "TrainingPace | None":
             optimizer.step()
             optimizer.zero_grad()
 
-        spent = _time_of(update)
+        spent = _time_of(update, experiment)
     except _UNMEASURED:
         return None
     times = experiment.training.accumulate
@@ -291,14 +319,16 @@ def measured_speed(experiment: Experiment, size: DataSize) -> float:
     ids = torch.randint(UNK + 1, size.pieces, (rows, SENTENCE_PIECES))
     texts = Sequences(ids, torch.ones_like(ids, dtype=torch.bool))
     batch = Batch(dict.fromkeys(experiment.columns, texts), ROUTE, torch.arange(rows), ids.numel())
-    return ids.numel() / _time_of(lambda: model.nll(batch, smoothing=0.1).sum().backward()).wall
+    return ids.numel() / _time_of(lambda: model.nll(batch, smoothing=0.1).sum().backward(), experiment).wall
 
 
-def _time_of(update: Callable[[], object]) -> ClockTime:
-    """Return the mean time of an update; the first one warms up."""
-    update()
-    count, start = 0, now()
-    while not count or (now() - start).wall < SECONDS:
+def _time_of(update: Callable[[], object], experiment: Experiment) -> ClockTime:
+    """Return the mean time of an update, with threads, products and memory as in training; the first one warms up."""
+    keep_memory()
+    with settled(experiment.training.products, experiment.training.threads, timings):
         update()
-        count += 1
-    return (now() - start) / count
+        count, start = 0, now()
+        while not count or (now() - start).wall < SECONDS:
+            update()
+            count += 1
+        return (now() - start) / count

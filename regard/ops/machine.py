@@ -7,11 +7,14 @@ nothing is measured yet, the processor's flags decide.
 
 import functools
 import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Literal
 
 import torch
 
 from regard.errors import ConfigError, nearest
+from regard.ops.plain import is_plain
 from regard.ops.processor import Processor, processor
 from regard.ops.timings import PRODUCT_KINDS, Timings, kept_timings
 
@@ -102,3 +105,18 @@ def choose_threads(setting: int | Literal["auto"], timings: Timings) -> int:
     elif not any(os.environ.get(name) for name in THREAD_VARIABLES):
         torch.set_num_threads(best_threads(timings, torch.get_num_threads()))
     return torch.get_num_threads()
+
+
+@contextmanager
+def settled(products: Products, threads: int | Literal["auto"], timings: Callable[[], Timings]) -> Iterator[int]:
+    """Choose backend and threads by settings or measurement, and give the threads; inside `plain()` neither."""
+    before = torch.get_num_threads()
+    if is_plain():
+        yield before
+        return
+    fixed = fix(products)
+    try:
+        yield choose_threads(threads, timings())
+    finally:
+        fix(fixed)
+        torch.set_num_threads(before)

@@ -19,7 +19,6 @@ from regard.experiment import Experiment
 from regard.experiment.complete_settings import LIMITS, learnt_examples
 from regard.ops import machine
 from regard.ops.memory import keep_memory
-from regard.ops.plain import is_plain
 from regard.ops.timings import timings
 from regard.registry import Choice
 from regard.runs.adaptation import CHOICE, Adaptation
@@ -172,23 +171,18 @@ def train_run(
 
 @contextmanager
 def _settled_machine(experiment: Experiment, world: World, progress: Progress) -> Iterator[None]:
-    """Choose threads and the matrix-multiplication backend, by settings or measurement; inside `plain()` neither.
+    """Choose threads and the matrix-multiplication backend on a CPU.
 
     The first process measures before the others start, which would slow it down.
     """
     before, settings = torch.get_num_threads(), experiment.training
-    if world.device.type != "cpu" or is_plain():
+    if world.device.type != "cpu":
         yield
         return
-    fixed = machine.fix(settings.products)
-    try:
-        threads = machine.choose_threads(settings.threads, world.in_order(timings))
+    with machine.settled(settings.products, settings.threads, lambda: world.in_order(timings)) as threads:
         if threads < before and settings.threads == "auto":
             progress.say(f"trains on {threads} of {before} threads: more are not faster here (regard doctor)")
         yield
-    finally:
-        machine.fix(fixed)
-        torch.set_num_threads(before)
 
 
 def run_of(experiment: Experiment) -> RunFolder:

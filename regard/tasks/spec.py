@@ -1,9 +1,10 @@
 """Defaults of a task: its model, metric, settings and wording, where a config names no others."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from regard.data.columns import Columns
+from regard.data.examples import ColumnTexts
 from regard.models import Generator
 from regard.tasks.example_filter import ExampleFilter
 from regard.tasks.example_texts import ExampleTexts
@@ -28,6 +29,8 @@ class TaskSpec(NamedTuple):
     contract: Any = Generator  # base class of its models
     validates: tuple[str, ...] = ()  # keys of metrics reported at each validation
     defaults: Mapping[str, Any] = {}  # settings, as in a file, that differ from the general defaults
+    # settings laid over `defaults` and the metric, by the first training examples
+    defaults_by_data: Callable[[Iterable[ColumnTexts]], Mapping[str, Any]] = lambda examples: {}
     # settings laid over `defaults` while no part of the network is named: the best ones for a short training
     default_network: Mapping[str, Any] = {}
     # settings of runs of other tasks that start from its model: of their "task", their "training", and their models by

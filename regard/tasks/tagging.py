@@ -1,10 +1,10 @@
 """Tagging: a label for each word of a text."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, ClassVar, cast
+from typing import Annotated, Any, ClassVar, cast
 
 from regard.answers.tags import TaggedEntity, TagsAnswer, TagsPrediction
 from regard.attention import recording
@@ -103,6 +103,14 @@ class TagsRelevance(RelevanceView):
         return Explanation(_columns(found.tokens[TEXT], found.items), [link], maps, found.by)
 
 
+def _defaults_by_tags(examples: Iterable[ColumnTexts]) -> dict[str, Any]:
+    """Return the metrics of tags that mark spans: a model that only knows O has most tags right, and no span."""
+    tags = {tag for texts in examples for tag in texts[TAGS].split()}
+    if not mark_spans(tags):
+        return {}
+    return {"training": {"metric": "span_f1"}, "evaluation": {"metrics": ["span_f1", "tag_accuracy"]}}
+
+
 class TaggingTask(Task):
     """Words, separated by spaces → a label for each."""
 
@@ -121,6 +129,7 @@ class TaggingTask(Task):
             "training": {"learning_rate": 2e-3},
             "evaluation": {"metrics": ["tag_accuracy"]},
         },
+        defaults_by_data=_defaults_by_tags,
     )
     answer = TagsAnswer()
     files = ColumnFiles(default=True)

@@ -47,7 +47,7 @@ class TrainingReport(NamedTuple):
     reason: str
     checkpoint: Path  # the one to use
     score: float | None
-    rising: bool  # whether no score was better than the last of several
+    rising: bool  # whether the last of several scores is better than all others
 
 
 class Trainer:
@@ -134,7 +134,7 @@ class Trainer:
             best = self._final_ranking()
             averaged = self.best_checkpoints.average(best, self.update, self._final_scores)
         folder, score = self.best_checkpoints.write(reason, self.update, best, averaged)
-        rising = len(best.updates) > 1 and best.updates[0] == self.update
+        rising = len(best.updates) > 1 and best.updates[0] == self.update and not best.waited
         return TrainingReport(self.update, self.clock.spent.wall, reason, folder, score, rising)
 
     def _loop(self) -> str:

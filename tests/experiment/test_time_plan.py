@@ -4,6 +4,7 @@ import pytest
 
 from regard.experiment import read_experiment, time_plan
 from regard.experiment.sizes import DATA_SIZES, defaults_for
+from regard.ops import machine
 
 SECONDS = 240.0
 SIDES = (("source", "en"), ("target", "zh"))
@@ -231,3 +232,36 @@ def test_few_pieces_are_enough_for_the_characters_of_chinese(tmp_path):
     )
     settings = read_experiment(None, [f"data.train.{side}={tmp_path}/m.{code}" for side, code in SIDES]).text.tokenizer
     assert settings.settings["size"] > 2 * 1_800
+
+
+@pytest.mark.parametrize(
+    ("usual", "updates", "cost", "every"),
+    [
+        (500, 10_000, 10, 500),
+        (500, 800, 5, 100),  # an eighth
+        (500, 800, 15, 150),  # each as long as 15 updates: a tenth of the time
+        (500, 800, 90, 200),  # four at least
+        (500, 40, 0, 10),
+    ],
+)
+def test_validations_take_a_tenth_of_the_time_where_they_are_slow(usual, updates, cost, every):
+    assert time_plan.planned_interval(usual, updates, cost) == every
+
+
+def test_a_tagger_validates_as_often_as_its_dev_set_allows(tmp_path, monkeypatch):
+    """150 updates of 5 examples: a validation of 10 lines costs 2 of them, one of 100 lines 20."""
+    monkeypatch.setattr(time_plan, "measured_pace", lambda experiment: time_plan.TrainingPace(0.34, 5, 0.34))
+    (tmp_path / "a.conll").write_text(TABLES["tagging"][1] * 20, encoding="utf-8")
+    intervals = []
+    for lines in (10, 100):
+        (dev := tmp_path / f"{lines}.conll").write_text("a\tDET\n\n" * lines, encoding="utf-8")
+        words = [f"data.train={tmp_path}/a.conll", f"data.dev={dev}", "task=tagging", "training.max_minutes=1"]
+        intervals.append(read_experiment(None, words, say=lambda line: None).training.validate_every)
+    assert intervals == [150 // 8 + 2, 150 // 4]
+
+
+def test_the_pace_is_measured_with_the_threads_of_training(files, monkeypatch):
+    seen = []
+    monkeypatch.setattr(machine, "choose_threads", lambda threads, measured: seen.append(threads) or 1)
+    time_plan.measured_speed(read_experiment(None, [*files, "training.threads=3"]), DATA_SIZES[0])
+    assert seen == [3]

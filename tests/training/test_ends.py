@@ -173,6 +173,18 @@ def test_patience_begins_after_the_warmup(trainer):
     assert (report.updates, report.reason) == (5, "no better loss in 2 validations")  # the 4th and the 5th
 
 
+@pytest.mark.parametrize(("last", "rising"), [(9.0, True), (8.0, False), (7.0, False)])
+def test_a_score_that_only_stays_is_no_improvement(trainer, last, rising):
+    """Of equal scores the one with the smaller loss is kept."""
+    made = trainer([0.0], max_updates=3, metric="f1")
+    values = iter([(5.0, 3.0), (8.0, 2.0), (last, 1.0)])
+    made.selection.validate = lambda _: dict(zip(("f1", "loss"), next(values), strict=True))
+    made.selection.best.higher_is_better = True
+    report = made.prepare().train()
+    assert (report.score, report.rising) == (max(last, 8.0), rising)
+    assert report.checkpoint == files.step_folder(made.run, 2 if last < 8 else 3)
+
+
 def test_below_a_learning_rate(trainer):
     plateau = Choice("plateau", {"patience": 1, "factor": 0.1, "stop": 0.1})
     report = trainer([5.0] * 9, patience=None, max_updates=99, learning_rate=1.0, schedule=plateau).prepare().train()
