@@ -1,14 +1,14 @@
 """Parallel text files: lines with one number belong together.
 
-Where line counts are unequal, an error names the line at which the alignment breaks. Lines that belong together have
-lengths in a steady ratio. With d lines more in one file, some shift s, which grows from 0 to d on the way, pairs line i
-of the shorter file with line i + s of the longer one. The likeliest places where it grows
+Where line counts are unequal, an error names the line from which all pairs are shifted, if there is one. Lines that
+belong together have lengths in a steady ratio. With d lines more in one file, some shift s, which grows from 0 to d on
+the way, pairs line i of the shorter file with line i + s of the longer one. The likeliest places where it grows
 have the smallest sum of costs |log ratio - usual log ratio|, found by dynamic programming:
 best_s(i) = C_s(i) + min over k <= i of (best_{s-1}(k) - C_s(k)), with C_s the running sum of the costs at shift s.
 """
 
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import islice, zip_longest
 from pathlib import Path
@@ -24,6 +24,7 @@ from regard.data.readers.reader import Reader
 from regard.errors import DataError, PartError
 
 _INSPECTED = 1_000_000  # lines: enough to find a place, few enough for memory
+_MOST = 0.6  # of the lines behind a break: they match better shifted
 _STEPS = 8  # shifts tried one by one; the last one is always the whole difference
 WORST = 2.0  # a cost that is reached at a ratio 7 times the usual one
 MARGIN = 2 * WORST  # costs that a shift must save; chance saves as much near the end of a file that simply ends
@@ -58,7 +59,7 @@ class ParallelReader(Reader):
                 stream.close()
 
     def _unequal(self) -> DataError:
-        """Return the error with both counts and the line where the alignment breaks."""
+        """Return the error with both counts and the line from which pairs are shifted."""
         counts = {path: sum(1 for _ in read_lines(path)) for path in self.files}
         longer, shorter = max(counts, key=counts.__getitem__), min(counts, key=counts.__getitem__)
         problem = f"{counts[longer]:,} lines, but {shorter} has {counts[shorter]:,}; "
@@ -71,39 +72,56 @@ def _listed(names: Mapping[str, str] | tuple[str, ...]) -> str:
 
 
 def first_suspicious(longer: Iterator[str], shorter: Iterator[str], more: int) -> str:
-    """Describe the first line from which the files match better without a line of the longer one."""
+    """Describe the first line from which the files match better without a line of the longer one.
+
+    A line is named only where most of all that follow match better shifted: a few odd pairs may look like a break, too.
+    """
     longs, shorts = _log_lengths(islice(longer, _INSPECTED)), _log_lengths(islice(shorter, _INSPECTED))
-    place = first_growth(longs, shorts, more)
-    if place < len(shorts):
-        return f"the alignment seems to break at line {place + 1:,}"
+    shifts = sorted({*range(min(more, _STEPS) + 1), more})
+    usual = float(np.median(longs[: len(shorts)] - shorts[: len(longs)])) if len(longs) else 0.0
+    sums = [running_costs(longs[shift:], shorts, usual) for shift in shifts]
+    places = growths(sums)
+    if places and _better_throughout(sums, places):
+        return f"every pair from line {places[0] + 1:,} on seems shifted: a line is missing or added there"
     if len(shorts) == _INSPECTED:
         return f"the first {_INSPECTED:,} lines match"
-    return f"lines 1-{place:,} match: is the shorter file truncated?"
+    if places:
+        return "no line from which all others are shifted: is the shorter file truncated?"
+    return f"lines 1-{len(shorts):,} match: is the shorter file truncated?"
 
 
-def first_growth(longer: Floats, shorter: Floats, more: int, margin: float = MARGIN) -> int:
-    """Return the index of the first line of the shorter file whose partner is shifted, from log line lengths.
+def _better_throughout(sums: Sequence[Floats], places: Sequence[int]) -> bool:
+    """Return whether most lines of both halves behind the first place match better with the shifts from `places` on."""
+    costs = np.diff(np.stack(sums), axis=1)
+    lines = np.arange(places[0], costs.shape[1])
+    shifted = costs[np.searchsorted(places, lines, side="right"), lines]
+    better, worse = shifted < costs[0, lines], shifted > costs[0, lines]
+    middle = (len(lines) + 1) // 2
+    return all(
+        better[half].sum() > _MOST * (better | worse)[half].sum() for half in (slice(middle), slice(-middle, None))
+    )
 
-    Where shifts save less than `margin` it is the number of its lines: the file is truncated.
+
+def growths(sums: Sequence[Floats], margin: float = MARGIN) -> list[int]:
+    """Return the index of the line of the shorter file from which each shift counts, by running costs of all shifts.
+
+    Where shifts save less than `margin` there is none: the file is truncated.
     """
-    shifts = sorted({*range(min(more, _STEPS) + 1), more})
-    usual = float(np.median(longer[: len(shorter)] - shorter[: len(longer)])) if len(longer) else 0.0
-    sums = [_running_costs(longer[shift:], shorter, usual) for shift in shifts]
     best, grown_at = sums[0], []
     for running in sums[1:]:
         lead = best - running
         lowest = np.minimum.accumulate(lead)
         grown_at.append(np.maximum.accumulate(np.where(lead == lowest, np.arange(len(lead)), 0)))
         best = running + lowest
-    place = len(shorter)
     if sums[0][-1] - best[-1] < margin:
-        return place
-    for places in reversed(grown_at):
-        place = int(places[place])
-    return place
+        return []
+    found = [len(sums[0]) - 1]
+    for last in reversed(grown_at):
+        found.append(int(last[found[-1]]))
+    return found[:0:-1]
 
 
-def _running_costs(longer: Floats, shorter: Floats, usual: float) -> Floats:
+def running_costs(longer: Floats, shorter: Floats, usual: float) -> Floats:
     """Return C(i): the cost of pairing the first i lines; a line without a partner costs most."""
     costs = np.full(len(shorter), WORST)
     length = min(len(longer), len(shorter))
