@@ -4,7 +4,7 @@ import atexit
 import gc
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from io import TextIOWrapper
 from typing import Annotated, Any
 
@@ -43,6 +43,7 @@ from regard.cli.teach import redo_command, teach_command, undo_command
 from regard.cli.train import train_command
 from regard.cli.tune import tune_command
 from regard.cli.words import words_command
+from regard.config.warnings import log_compiling
 
 SPINS = "2000"  # about as long as waking a thread takes
 COLLECT_AFTER = 10_000  # new objects; Python's own 700 has it look for cycles 500 times while torch is loaded
@@ -145,6 +146,7 @@ def main() -> None:
     if "OMP_WAIT_POLICY" not in os.environ:
         os.environ.setdefault("GOMP_SPINCOUNT", SPINS)
     _collect_rarely()
+    report_compiling(sys.argv[1:])
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
@@ -159,6 +161,12 @@ def _collect_rarely() -> None:
     """Spare the collector of cycles most of its work: modules are loaded once and stay as long as the process."""
     gc.set_threshold(COLLECT_AFTER)
     atexit.register(gc.freeze)  # what is alive at the end goes with the process, and need not be searched
+
+
+def report_compiling(words: Sequence[str]) -> None:
+    """Print a line when code is compiled, for a person at a terminal: the first command waits for it."""
+    if sys.stderr.isatty() and {"-q", "--quiet", "--json"}.isdisjoint(words):
+        log_compiling()
 
 
 def _leave_torchrun(code: int) -> None:

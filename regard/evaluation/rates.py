@@ -8,6 +8,7 @@ import numpy as np
 from regard.errors import RegardError
 from regard.evaluation.metric import Corpus, Rate, Statistics
 from regard.evaluation.tokenization import words
+from regard_runtime.loops import loop_of
 
 SIGNATURE = "words:unicode|han:characters"
 
@@ -41,10 +42,14 @@ class LengthRatio(WordRate):
 class RepetitionRate(WordRate):
     """100 · words that repeat the word or the two words just before, beyond what the reference repeats / words.
 
-    "the the big cat the big cat" has one such word, the second; "ha ha ha" has two.
+    "the the big cat the big cat" has one such word, the second; "ha ha ha" has two. A word with a loop inside, such as
+    "lalalalala", counts, too.
     """
 
     name = "repetition rate"
+
+    def signature(self, corpus: Corpus) -> str:
+        return f"{super().signature(corpus)}|loops:inside words"
 
     def statistics(self, corpus: Corpus) -> Statistics:
         """[repeated words beyond the reference, words] for each sentence."""
@@ -75,8 +80,19 @@ class UntranslatedRate(WordRate):
 
 
 def repetitions(found: Sequence[str]) -> int:
-    """Count the words that end a 1-gram or a 2-gram that stands right after itself."""
+    """Count the words that end a 1-gram or a 2-gram that stands right after itself, or that have a loop inside."""
     return sum(
-        found[end] == found[end - 1] or (end >= 3 and found[end - 1 : end + 1] == found[end - 3 : end - 1])
-        for end in range(1, len(found))
+        loops_inside(word)
+        or (end >= 1 and word == found[end - 1])
+        or (end >= 3 and found[end - 1 : end + 1] == found[end - 3 : end - 1])
+        for end, word in enumerate(found)
     )
+
+
+def loops_inside(word: str) -> bool:
+    """Return whether up to eight letters follow themselves three times or more within a word, eight letters in all.
+
+    >>> loops_inside("lalalalalala"), loops_inside("barbarian")
+    (True, False)
+    """
+    return word.isalpha() and loop_of([*map(ord, word)]) is not None

@@ -46,7 +46,8 @@ class Certificate(NamedTuple):
         gap = "" if self.gap is None else f"; largest gap of a log-probability: {self.gap:.1e}"
         first = "" if self.first is None else f"; first difference: {self.first}"
         spaces = f" ({self.spaces:,} but for spaces at their ends)" if self.spaces else ""
-        return f"certificate: {self.equal:,} of {self.texts:,} texts equal to {self.program}{spaces}{gap}{first}"
+        same = f"{self.program} translates {self.equal:,} of {self.texts:,} texts as Regard does"
+        return f"certificate: {same}{spaces}{gap}{first}"
 
     def values(self) -> dict[str, Any]:
         """Return plain values for JSON."""

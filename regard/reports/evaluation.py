@@ -1,11 +1,13 @@
 """Figures of runs and of files of answers on the same examples; several systems are compared with the first."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import torch
 
 from regard.config import parse_changes, read_settings
 from regard.data.readers import READERS
@@ -17,7 +19,9 @@ from regard.evaluation import Score, compare_statistics, interval_of
 from regard.evaluation.metric import Statistics
 from regard.evaluation.tokenization import words
 from regard.experiment import Experiment
-from regard.predictor import answers_and_losses, check_open, predictor_of
+from regard.models import Generator
+from regard.pieces import UNK
+from regard.predictor import Predictor, answers_and_losses, check_open, predictor_of
 from regard.registry import Choice
 from regard.reports.evaluation_report import Evaluation, EvaluationBucket, Robustness, System
 from regard.reports.length_buckets import length_buckets
@@ -32,6 +36,8 @@ from regard.text.perturbations import PERTURBATIONS, changeable_words, perturbat
 from regard.text.vector_table import VectorTable
 
 _TEXT = "text"  # the row of COLUMNS whose texts are changed
+_COMPARED, _BATCH = 50, 4_096  # first pairs whose sides are exchanged on trial, and tokens of a batch of them
+_LIKELIER = 0.7  # nats per piece
 _OPTIONS = ("source", "target", "text")  # columns whose files `regard evaluate` names by options
 
 
@@ -236,6 +242,9 @@ def _outcome(
         check_open([change for change in run.changes if not change.startswith("data.test")])
         predictor = predictor_of(run)
         warn_of_unknown(predictor.task, examples, str(path))
+        if sides_exchanged(predictor, examples):
+            problem = "the pairs are likelier with their sides exchanged"
+            warnings.warn(f"{path}: {problem}: are source and target each in its file?", stacklevel=2)
 
         def measured(rows: Sequence[int]) -> Outcome:
             wanted = {name: [values[row] for row in rows] for name, values in examples.items()}
@@ -257,6 +266,22 @@ def _outcome(
         raise ConfigError(str(path), "is a file of translations: a likelihood needs a model", "give a run")
 
     return Outcome(examples, answers, unknown), None
+
+
+def sides_exchanged(predictor: Predictor, examples: Examples) -> bool:
+    """Return whether a translator finds the first pairs likelier with the sides exchanged, without more unknowns."""
+    task, first, last = predictor.task, predictor.task.spec.translated, predictor.task.last
+    if first is None or {*examples} != {first, last} or not isinstance(predictor.model, Generator):
+        return False
+    given = {name: texts[:_COMPARED] for name, texts in examples.items()}
+    nats, unknown = list[float](), list[int]()
+    with torch.inference_mode():
+        for pairs in (given, {**given, first: given[last], last: given[first]}):
+            batches = [batch.to(predictor.model.device) for batch in task.held(pairs, _BATCH)]
+            found = task.losses(predictor.model, batches, pairs).sum(axis=0)
+            nats.append(found[0] / max(1.0, found[1]))
+            unknown.append(sum(int((batch.sequences(name).items == UNK).sum()) for batch in batches for name in pairs))
+    return nats[1] + _LIKELIER < nats[0] and unknown[1] <= unknown[0]
 
 
 def _buckets(systems: Sequence[System], examples: Examples, measure: Measure) -> list[EvaluationBucket]:

@@ -169,7 +169,8 @@ def task_of(experiment: Experiment, columns: Columns) -> Task:
     task = experiment.task
     if experiment.decoding.raw_text:  # in place of what was saved when the model was trained
         if "raw_text" not in TASKS.model(task.name).model_fields:
-            raise ConfigError("decoding.raw_text", "is for taggers, which read words", "leave it out")
+            named = "" if experiment.run is None else f", and {experiment.run} is a run of the task '{task.name}'"
+            raise ConfigError("decoding.raw_text", f"is for taggers, which read words{named}", "leave it out")
         task = Choice(task.name, {**task.settings, "raw_text": True})
     return TASKS.build(task, columns)
 

@@ -67,7 +67,7 @@ def test_import_prints_its_certificate(theirs, texts, tmp_path):
     run = tmp_path / "run"
     said = regard("import", theirs, "-o", run, "--text", texts, "--lines", 4).said
     assert f"imported {theirs} (MarianMTModel) as {run}" in said
-    assert "certificate: 4 of 4 texts equal to transformers" in said
+    assert "certificate: transformers translates 4 of 4 texts as Regard does" in said
     assert printed("predict", run, TEXT).strip()
 
 
@@ -88,7 +88,7 @@ def test_bad_import_is_one_line(words, parts, theirs, imported, tmp_path, monkey
 def test_export_of_an_import_is_opened_by_its_own_program(imported, texts, tmp_path):
     words = ["--to", "hf", "-o", tmp_path / "ours", "--text", texts, "--license", "mit"]
     said = regard("export", imported, *words).said
-    assert "4 of 4 texts equal to transformers" in said
+    assert "transformers translates 4 of 4 texts as Regard does" in said
     assert "license: mit" in (tmp_path / "ours" / "README.md").read_text("utf-8")
     assert "format" in json.loads((tmp_path / "ours" / "certificate.json").read_text())
 

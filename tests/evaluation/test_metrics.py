@@ -19,6 +19,7 @@ from regard.evaluation.rates import LengthRatio, RepetitionRate, UntranslatedRat
 from regard.evaluation.ter import Ter
 from regard.evaluation.tokenization import bleu_tokenizer, words
 from regard.registry import Choice
+from regard.reports.behaviour.evidence import looped
 
 SUBJECTS = ["The cat", "A small dog", "My sister's friend", "Nobody", "The old man (who slept)"]
 ENDINGS = [
@@ -225,3 +226,13 @@ def test_empty_texts():
 
 def test_case():
     assert figure(["A Dog"], ["a dog"], lowercase=True) == 100.0 > figure(["A Dog"], ["a dog"])
+
+
+@pytest.mark.parametrize(
+    ("word", "loops"), [("lalalalalala", 1), ("lalala", 0), ("barbarian", 0), ("1010101010", 0), ("Mississippi", 0)]
+)
+def test_a_loop_inside_a_word_is_a_repetition(word, loops):
+    assert repetitions(["he", "sings", word, "loudly"]) == loops
+    assert looped(f"he sings {word} loudly") == bool(loops)
+    rate = RepetitionRate()
+    assert rate.score([f"he sings {word} loudly"], ["he sings to us loudly"]).value == 25 * loops

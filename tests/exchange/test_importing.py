@@ -182,7 +182,7 @@ def test_spaces_at_ends_are_counted(folder, tmp_path):
     predictor = import_folder(format_of(folder), folder, tmp_path / "run", count=0, say=quiet).predictor
     found = certify(predictor, Spaced(), toy_lines(0, 3, "test"))
     assert (found.equal, found.spaces) == (3, 2)
-    assert "3 of 3 texts equal to spaced (2 but for spaces at their ends)" in str(found)
+    assert "spaced translates 3 of 3 texts as Regard does (2 but for spaces at their ends)" in str(found)
 
 
 def test_language_of_several_is_asked_for(tmp_path):

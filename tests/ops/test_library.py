@@ -1,6 +1,8 @@
 """The cache of compiled code: a file that was damaged is known, and made again."""
 
 import ctypes
+import io
+import logging
 import os
 import shutil
 import subprocess
@@ -8,6 +10,8 @@ import sys
 
 import pytest
 
+from regard.cli.app import report_compiling
+from regard.config.warnings import COMPILING
 from regard.ops.kernels.library import library
 
 pytestmark = pytest.mark.skipif(shutil.which("c++") is None, reason="no compiler here: nothing is compiled")
@@ -167,3 +171,19 @@ def test_a_mirror_unlike_its_struct_is_refused(pair, fields):
 def test_a_mirror_of_no_struct_is_refused(pair):
     with pytest.warns(UserWarning, match="no layout of PairSwapped"):
         assert library(pair, (PairSwapped,)) is None
+
+
+@pytest.mark.parametrize(
+    ("terminal", "words", "told"),
+    [(True, ["train"], 1), (True, ["predict", "--json"], 0), (True, ["train", "-q"], 0), (False, ["train"], 0)],
+)
+def test_a_person_at_a_terminal_is_told_once_of_a_compilation(source, monkeypatch, terminal, words, told):
+    log = logging.getLogger(COMPILING)
+    stream = io.StringIO()
+    monkeypatch.setattr(stream, "isatty", lambda: terminal, raising=False)
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setattr(log, "handlers", [])
+    report_compiling(words)
+    made(source)
+    made(source)
+    assert stream.getvalue().count("compiling seven.cpp") == told

@@ -1,9 +1,12 @@
 """regard evaluate: files and runs on the same sentences, with signatures and p-values."""
 
 import json
+import random
+import warnings
 from pathlib import Path
 
 import pytest
+from small_runs import regard
 from typer.testing import CliRunner
 
 from regard.cli.app import app
@@ -115,3 +118,20 @@ def test_small_buckets_join_the_smaller_one_beside_them():
     assert stretches(lengths, 30) == {"1-10": 384, "11-15": 433, "16-20": 137, "21-33": 46}
     assert stretches([8] * 50 + [13] * 3 + [18] * 40, 30) == {"6-10": 50, "11-20": 43}
     assert stretches([1, 8, 40], 30) == {"1-40": 3}
+
+
+def test_exchanged_sides_are_warned_of(tmp_path):
+    """Letters are translated to capitals, so either side is unlikely on the other one."""
+    draw = random.Random(1)
+    lines = [" ".join(draw.choices("abcdefgh", k=5)) for _ in range(300)]
+    for name, texts in (("low", lines), ("up", [line.upper() for line in lines])):
+        (tmp_path / name).write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
+    tiny = ["model.dim=16", "model.encoder.num_layers=1", "model.decoder.num_layers=1", "text.tokenizer=characters"]
+    short = ["training.max_updates=60", "training.schedule=constant", "training.learning_rate=0.01"]
+    low, up, run = tmp_path / "low", tmp_path / "up", tmp_path / "run"
+    done = regard("train", "--source", low, "--target", up, "--run", run, *tiny, *short, "training.patience=null", "-q")
+    assert done.code == 0, done.said
+    for source, target, exchanged in ((low, up, False), (up, low, True)):
+        with warnings.catch_warnings(action="always"):
+            code, _, err = evaluate(run, "--source", source, "--target", target)
+        assert (code, err.count("sides exchanged")) == (0, exchanged)

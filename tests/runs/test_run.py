@@ -9,7 +9,9 @@ from engines import tiny_run_in
 
 from regard import load
 from regard.config import SETTINGS_FILE, Choice
-from regard.errors import RegardError
+from regard.errors import ConfigError, RegardError
+from regard.experiment import Experiment
+from regard.experiment.settings import DecodingSettings
 from regard.predictor import predictor_of
 from regard.recipes.tuning import keep_choice
 from regard.reports import evaluate
@@ -18,6 +20,7 @@ from regard.reports.explanations import grade_run
 from regard.reports.heads import measured_heads
 from regard.runs import Run
 from regard.runs import run as opening
+from regard.runs.run import task_of
 from regard.serve.engine.answering import Answering
 
 
@@ -82,3 +85,10 @@ def test_a_predictor_has_the_run_that_was_opened(folder):
     assert run.experiment.decoding.search.name == "greedy" and run.path == folder
     assert run.columns.keys() == predictor.task.vocabularies.keys()
     assert run.checkpoint.model == {} and run.weights().keys() == predictor.model.state_dict().keys()
+
+
+def test_raw_text_names_the_run_that_it_does_not_fit():
+    """Several runs may be served with the same settings."""
+    experiment = Experiment(run=Path("runs/en-de"), decoding=DecodingSettings(raw_text=True))
+    with pytest.raises(ConfigError, match=r"decoding\.raw_text.*runs/en-de.*translation"):
+        task_of(experiment, {})

@@ -12,6 +12,7 @@ import tempfile
 import warnings
 from pathlib import Path
 
+from regard.config.warnings import COMPILING
 from regard.ops.processor import processor
 from regard.ops.user_cache import CacheRefused, cache_folder, made_folder, read_own
 
@@ -20,7 +21,7 @@ _HEADERS = Path(__file__).parent
 FLAGS = ("-O3", "-std=c++17", "-fPIC", "-shared", "-fno-math-errno", "-fno-trapping-math")
 TRIES = (("-march=native", "-fopenmp"), ("-march=native",), ())  # the first that compiles
 
-_log = logging.getLogger(__name__)
+_log = logging.getLogger(COMPILING)
 
 
 class _Field(ctypes.Structure):
@@ -119,7 +120,7 @@ def _checksum_of(path: Path) -> Path:
 
 
 def _compile(source: Path, compiler: list[str], path: Path) -> None:
-    _log.info("compiling %s for this processor, once", source.name)
+    _log.info("compiling %s for this processor, once (seconds)", source.name)
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
         made, mark = Path(folder) / path.name, Path(folder) / "mark.cpp"
         mark.write_text(f'extern "C" void {_mark_of(path)}() {{}}\n', encoding="ascii")

@@ -8,6 +8,7 @@ from decimal import Decimal
 from rapidfuzz import fuzz
 
 from regard.documents.numeral_faults import has_number_word
+from regard.evaluation.rates import loops_inside
 from regard.scripts import HAN, UNSPACED
 from regard_runtime.loops import loop_of
 
@@ -70,9 +71,10 @@ def garbled(answer: str) -> str:
 
 
 def looped(text: str) -> bool:
-    """Return whether a stretch of up to eight words follows itself three times or more."""
-    ids = dict[str, int]()
-    return loop_of([ids.setdefault(word, len(ids)) for word in bare_words(text)]) is not None
+    """Return whether a stretch of up to eight words follows itself three times or more, or of letters within a word."""
+    ids, found = dict[str, int](), bare_words(text)
+    looping = loop_of([ids.setdefault(word, len(ids)) for word in found]) is not None
+    return looping or any(map(loops_inside, found))
 
 
 def lost_key(key: str, plain: str, changed: str) -> str:

@@ -23,6 +23,7 @@ from typing import BinaryIO
 
 import torch
 
+from regard.config.warnings import log_compiling
 from regard.decoding import Unwanted
 from regard.errors import RegardError
 from regard.ops.memory import release_memory
@@ -85,7 +86,7 @@ def main(server: socket) -> int:
 def serve(given: BinaryIO, say: _Say) -> int:
     """Run a conversation, from its job to its end; return the exit code."""
     torch.set_num_threads(1)
-    _tell_of_compiling()
+    log_compiling()  # to the server's stderr
     sys.setswitchinterval(SWITCH)
     job = _next(given)
     if not isinstance(job, Job):
@@ -203,15 +204,6 @@ def answer(
     answers |= done.refused
     outcomes = [answers[row] for row in sorted(answers)]
     return BatchReply(outcomes=outcomes, sizes=list(done.sizes), out_of_memory=done.out_of_memory)
-
-
-def _tell_of_compiling() -> None:
-    """Log to stderr, which is the server's."""
-    kernels, handler = logging.getLogger("regard.ops.kernels.library"), logging.StreamHandler()
-    handler.setFormatter(logging.Formatter("regard: %(message)s"))
-    kernels.addHandler(handler)
-    kernels.setLevel(logging.INFO)
-    kernels.propagate = False
 
 
 def rehearse(answering: Answering) -> None:
