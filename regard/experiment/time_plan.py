@@ -187,7 +187,7 @@ def _planned_defaults(experiment: Experiment, pairs: int, say: _Say) -> PlannedS
         "training": {
             "schedule": {"warmup": planned_warmup(size.warmup, plan.updates)},
             "validate_every": planned_interval(
-                500, plan.updates, lines * SENTENCE_PIECES / size.batch_tokens, least=50
+                500, plan.updates, lines * SENTENCE_PIECES / size.batch_tokens, minimum=50
             ),
         },
     }
@@ -199,13 +199,13 @@ def planned_warmup(usual: int, updates: int) -> int:
     return min(usual, max(1, updates // 10))
 
 
-def planned_interval(usual: int, updates: int, cost: float, *, least: int = 10) -> int:
+def planned_interval(usual: int, updates: int, cost: float, *, minimum: int = 10) -> int:
     """Return the interval of validations for `updates` in total: at most the `usual` one, unless validations are slow.
 
     A line of the dev set takes about as long as an example of training, so one validation costs as much as `cost`
     updates: the lines per example of an update.
     """
-    every = min(usual, max(least, updates // _VALIDATIONS))
+    every = min(usual, max(minimum, updates // _VALIDATIONS))
     return max(every, min(round(cost / _VALIDATING), updates // _FEWEST_VALIDATIONS))
 
 

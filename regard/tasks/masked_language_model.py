@@ -17,7 +17,7 @@ from regard.data.columns import Columns, TextColumn
 from regard.data.columns.masked_text import mask_of
 from regard.data.examples import ColumnTexts
 from regard.data.streams import PlannedStream
-from regard.data.transforms import LineSeeds, Transformed
+from regard.data.transforms import LineSeeds, Transform, Transformed
 from regard.data.transforms.masking import MASKED_PIECES, STAGE, Masking, WordBorders
 from regard.decoding import Answering, Engine, Hypothesis, Search
 from regard.decoding.features import Feature
@@ -116,7 +116,24 @@ class FillingRelevance(RelevanceView):
         return _explanation(tokens, found.items, [], weights, maps, found.by)
 
 
-class MaskedLanguageModelTask(Task):
+class MaskedTask(Task):
+    """A task with masks in the texts of its batches."""
+
+    _masking: Transform
+
+    def held(self, examples: Examples, tokens: int) -> list[Batch]:
+        """Return examples with fixed masks."""
+        return [self._masking(batch, FIXED) for batch in super().held(examples, tokens)]
+
+    def stream(
+        self, corpus: Corpus, tokens: int | None = None, sentences: int | None = None, *, seed: int
+    ) -> PlannedStream:
+        """Return examples of about one length together, with other masks in each epoch."""
+        examples = super().stream(corpus, tokens, sentences, seed=seed)
+        return Transformed(examples, self._masking, seed=seed, stage=STAGE)
+
+
+class MaskedLanguageModelTask(MaskedTask):
     """A text, line by line, with masked pieces, which are predicted in training and in use."""
 
     columns: ClassVar[Mapping[str, str]] = {TEXT: "masked_text"}
@@ -181,17 +198,6 @@ class MaskedLanguageModelTask(Task):
             given = one.get(MASKED_PIECES, ())
             answers[row, : len(given)] = torch.tensor([*given], dtype=torch.long)
         return made._replace(columns={**made.columns, MASKED_PIECES: answers}, count=int((answers != PAD).sum()))
-
-    def held(self, examples: Examples, tokens: int) -> list[Batch]:
-        """Return texts with fixed masks."""
-        return [self._masking(batch, FIXED) for batch in super().held(examples, tokens)]
-
-    def stream(
-        self, corpus: Corpus, tokens: int | None = None, sentences: int | None = None, *, seed: int
-    ) -> PlannedStream:
-        """Return lines of about one length together, with other masks in each epoch."""
-        lines = super().stream(corpus, tokens, sentences, seed=seed)
-        return Transformed(lines, self._masking, seed=seed, stage=STAGE)
 
     @property
     def texts(self) -> ExampleTexts:

@@ -8,20 +8,17 @@ import torch
 
 from regard.config import Doc
 from regard.config.bounds import Ratio
-from regard.data import Corpus
 from regard.data.columns import Columns, TextColumn
 from regard.data.columns.masked_text import mask_of
 from regard.data.readers.next_sentence import cycle_of
-from regard.data.streams import PlannedStream
-from regard.data.transforms import LineSeeds, Transform, Transformed
-from regard.data.transforms.masking import STAGE, Masking
+from regard.data.transforms import LineSeeds, Transform
+from regard.data.transforms.masking import Masking
 from regard.models.next_sentence import FILLED, NextSentenceModel
 from regard.pieces import PAD
 from regard.records import FIRST, LABEL, SECOND, Batch
 from regard.tasks.example_texts import Ids
-from regard.tasks.examples import Examples
 from regard.tasks.label_task import LabelFiles, LabelTask
-from regard.tasks.masked_language_model import FIXED, MaskedLanguageModelTask
+from regard.tasks.masked_language_model import MaskedLanguageModelTask, MaskedTask
 from regard.tasks.spec import Wording
 
 
@@ -53,7 +50,7 @@ class DocumentFiles(LabelFiles):
         }
 
 
-class NextSentenceTask(LabelTask):
+class NextSentenceTask(MaskedTask, LabelTask):
     """Two sentences → does the second follow the first? In training, masked pieces of both are predicted as well."""
 
     aliases = "nsp, next_sentence_prediction, 下一句预测"
@@ -91,14 +88,3 @@ class NextSentenceTask(LabelTask):
         made = super().batch(rows)
         empty = {filled: torch.full_like(made.sequences(name).items, PAD) for name, filled in FILLED.items()}
         return made._replace(columns={**made.columns, **empty})
-
-    def held(self, examples: Examples, tokens: int) -> list[Batch]:
-        """Return pairs with fixed masks."""
-        return [self._masking(batch, FIXED) for batch in super().held(examples, tokens)]
-
-    def stream(
-        self, corpus: Corpus, tokens: int | None = None, sentences: int | None = None, *, seed: int
-    ) -> PlannedStream:
-        """Return pairs of about one length together, with other masks in each epoch."""
-        pairs = super().stream(corpus, tokens, sentences, seed=seed)
-        return Transformed(pairs, self._masking, seed=seed, stage=STAGE)

@@ -21,7 +21,6 @@ from regard.data.examples import Example
 from regard.errors import DataError, RegardError
 from regard.evaluation.span_f1 import spans
 from regard.exchange import export_folder, format_named
-from regard.experiment import read_experiment
 from regard.models import MODELS
 from regard.models.tagger import WORD_PIECES, tag_moves
 from regard.records import PAD, TAGS, TEXT
@@ -389,19 +388,3 @@ def test_raw_text_is_cut_into_words(folder):
 def test_a_tagger_is_not_exported(folder, tmp_path):
     with pytest.raises(RegardError, match="it is a 'tagger'"):
         export_folder(format_named("runtime"), regard.load(folder / "run"), tmp_path / "out")
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "changes", "metric"),
-    [
-        ("O", "B-A", [], "span_f1"),
-        ("B-A", "I-A", [], "span_f1"),
-        ("O", "B-A", ["training.metric=tag_accuracy"], "tag_accuracy"),
-        ("DET", "NOUN", [], "tag_accuracy"),
-    ],
-)
-def test_tags_of_spans_select_by_spans(tmp_path, first, second, changes, metric):
-    (path := tmp_path / "a.conll").write_text(f"a\t{first}\ndog\t{second}\n\n" * 20, encoding="utf-8")
-    experiment = read_experiment(None, [f"data.train={path}", "task=tagging", *changes])
-    assert experiment.training.metric == metric
-    assert ("span_f1" in [one.name for one in experiment.evaluation.metrics]) == (first != "DET")
