@@ -27,7 +27,7 @@ NEVER_LEARNS = (
     "a reward above 0, or a soft_probability above 0)"
 )
 
-TextClassifier = Callable[[Sequence[str]], list[Mapping[str, float]]]  # texts → the probability of each label, of each
+LabelProbabilities = Callable[[Sequence[str]], list[Mapping[str, float]]]  # texts → the probability of each label
 
 
 class Context(NamedTuple):
@@ -39,7 +39,7 @@ class Context(NamedTuple):
     compiled: bool = False  # True: `recording` would see nothing of the model
     load: Callable[[Path], Model] | None = None  # run → its model, which has the same vocabularies
     links: Callable[[Choice], PairLinks] | None = None  # row of ALIGNERS → its links of the training pairs
-    open_classifier: Callable[[Path], TextClassifier] | None = None  # run of a classifier → what it says of texts
+    open_classifier: Callable[[Path], LabelProbabilities] | None = None  # run of a classifier → what it says of texts
 
     def need_uncompiled(self, problem: str) -> None:
         """Raise ConfigError for compiled code, which has a problem."""
@@ -56,7 +56,7 @@ class Context(NamedTuple):
             raise PartError("needs runs, and none can be opened here", "Context(…, load=…)", setting="teacher")
         return self.load(run).eval().requires_grad_(False)
 
-    def classifier(self, run: Path) -> TextClassifier:
+    def classifier(self, run: Path) -> LabelProbabilities:
         """Return what a classifier says of texts. Raises RegardError for a run that is none."""
         if self.open_classifier is None:
             raise PartError("need runs, and none can be opened here", "give the Context a way to open runs")

@@ -19,7 +19,7 @@ from regard.explain.adequacy import ADEQUACIES, Adequacy
 from regard.models import Model
 from regard.objectives import OBJECTIVES, Context, Objective, PenalisedObjective, build_penalties, check_norms
 from regard.objectives.likelihood import LikelihoodObjective
-from regard.objectives.objective import PairLinks, TextClassifier
+from regard.objectives.objective import LabelProbabilities, PairLinks
 from regard.registry import Choice
 from regard.runs.folder import TUNING
 from regard.runs.run import Run
@@ -119,7 +119,7 @@ def objective_of(
     return PenalisedObjective(objective, penalties) if penalties else objective
 
 
-def classifier_of(run: Path) -> TextClassifier:
+def classifier_of(run: Path) -> LabelProbabilities:
     """Return a function that gives label probabilities of texts by a run's classifier; longer texts are truncated.
 
     Raises ConfigError for a run of another kind.
