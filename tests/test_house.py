@@ -182,7 +182,7 @@ STEP = 100
 LINES = {  # of each folder, with 60 to 160 lines of room: changes touch the rows of their own folders, and seldom
     "benchmarks": 9_800,
     "regard": 1_300,
-    "regard/answers": 1_100,
+    "regard/answers": 1_200,
     "regard/attention": 3_800,
     "regard/augmentations": 400,
     "regard/cli": 4_100,
@@ -192,7 +192,7 @@ LINES = {  # of each folder, with 60 to 160 lines of room: changes touch the row
     "regard/decoding": 2_600,
     "regard/documents": 4_800,
     "regard/encoders": 800,
-    "regard/evaluation": 1_900,
+    "regard/evaluation": 2_000,
     "regard/exchange": 4_900,
     "regard/experiment": 3_500,
     "regard/explain": 3_400,

@@ -44,6 +44,7 @@ class LabelAnswer(ReadAnswer[LabelPrediction]):
     records = (LabelPrediction,)
     items = "labels"
     calibration = "temperature"  # the likeliest label stays the likeliest
+    threshold = 0.5  # of the second of two labels
 
     def labels(self, column: "Column") -> Sequence[str]:
         labels: Sequence[str] = cast("LabelColumn", column).labels
@@ -73,6 +74,22 @@ class LabelAnswer(ReadAnswer[LabelPrediction]):
     def ranked_by(self, prediction: LabelPrediction) -> float:
         """Return the probability of the label."""
         return prediction.probabilities[prediction.text]
+
+    def check_threshold(self, known: int, place: str) -> None:
+        """Raise ConfigError for more labels than two."""
+        if known != 2:
+            raise ConfigError(place, f"decides between two labels, and the model has {known:,}", "leave it out")
+
+    def decided(self, prediction: LabelPrediction, threshold: float) -> LabelPrediction:
+        """Return the second of two labels, in alphabetical order, where its probability is above a threshold."""
+        if len(prediction.probabilities) != 2:
+            return prediction
+        first, second = sorted(prediction.probabilities)
+        name = second if prediction.probabilities[second] > threshold else first
+        return replace(prediction, text=name, score=_log(prediction.probabilities[name]))
+
+    def deciding(self, prediction: LabelPrediction) -> list[float]:
+        return [prediction.probabilities[max(prediction.probabilities)]] if len(prediction.probabilities) == 2 else []
 
     def correct_items(self, prediction: LabelPrediction, right: str, column: "TextColumn") -> list[bool]:
         return [prediction.text == right.strip()]

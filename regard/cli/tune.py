@@ -37,11 +37,13 @@ def tune_command(
     weights by BLEU on the dev set. Results go into RUN/tuning. It ends after --minutes or Ctrl-C, with the best weights
     so far.
 
-    Of questions that may have no answer, and of texts with several labels: chooses the probability threshold with the
-    best first metric of evaluation.metrics. RUN/threshold.json keeps it; predict, evaluate and serve use it.
+    Of questions that may have no answer, texts with several labels, and two labels (of the second in alphabetical
+    order): chooses the probability threshold with the best first metric of evaluation.metrics. RUN/threshold.json keeps
+    it; predict, evaluate and serve use it.
 
     regard tune runs/en-de
     regard tune runs/questions
+    regard tune runs/spam evaluation.metrics=binary_f1
     regard tune runs/phrases decoding.rerank.run=runs/en-de
     regard predict runs/en-de decoding.tuned=true
     """

@@ -3,6 +3,7 @@
 from regard.evaluation.accuracy import Accuracy
 from regard.evaluation.agreement import Kappa, Matthews
 from regard.evaluation.alignments import GoldAlignment, LinkRates, alignment_error_rate, link_rates, read_gold
+from regard.evaluation.binary_f1 import BinaryF1
 from regard.evaluation.bleu import Bleu
 from regard.evaluation.brier import Brier
 from regard.evaluation.calibration_error import CalibrationError
@@ -38,6 +39,7 @@ METRICS: Registry[Metric] = Registry(
     "evaluation.metrics",
     {
         "accuracy": Accuracy,
+        "binary_f1": BinaryF1,
         "bleu": Bleu,
         "sentence_bleu": SentenceBleu,
         "brier": Brier,

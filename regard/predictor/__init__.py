@@ -131,12 +131,11 @@ def _predictor(assembled: Assembled) -> Predictor:
 def _threshold(assembled: Assembled) -> float | None:
     """The threshold of the settings, else the tuned one. Raises ConfigError where answers are decided by none."""
     run, given = assembled.run, assembled.run.experiment.decoding.threshold
-    if assembled.task.answer.threshold is not None:
-        return run.measurements.threshold() if given is None else given
+    task = assembled.task
     if given is not None:
-        problem = "decides whether questions have answers, or texts have labels, and no answers of this model"
-        raise ConfigError("decoding.threshold", problem, "leave it out")
-    return None
+        task.answer.check_threshold(len(task.vocabularies[task.last]), "decoding.threshold")
+        return given
+    return None if task.answer.threshold is None else run.measurements.threshold()
 
 
 def _with_others(assembled: Assembled) -> Model:

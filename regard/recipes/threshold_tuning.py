@@ -26,7 +26,7 @@ class TunedThreshold(NamedTuple):
     metric: str
     before: float  # the figure at the usual threshold
     after: float
-    path: Path | None  # the file that keeps it; None: settings were changed
+    path: Path | None  # the file that keeps it; None: settings were changed, other than the metric
 
 
 def decides_by_threshold(run: Path, changes: Sequence[str]) -> bool:
@@ -55,8 +55,10 @@ def tune_threshold(
     found = predictor.predict([{name: row[name] for name in task.inputs} for row in rows], safeguards=False)
     tried = thresholds([chance for one in found for chance in task.answer.deciding(one)])
     if usual is None or not tried:
-        raise ConfigError("task", "has no answers that a threshold decides", "task.no_answer=true, when it is trained")
+        hint = "a run with two labels, or trained with task.no_answer=true"
+        raise ConfigError("task", "has no answers that a threshold decides", hint)
     (measure,) = task.measures(opened.experiment.evaluation.metrics[:1])
+    measure.check(examples)
     sign = -1 if measure.higher_is_better is False else 1
     figures = {
         one: _figure(measure, examples, [task.answer.decided(answer, one) for answer in found])
@@ -64,10 +66,11 @@ def tune_threshold(
     }
     best = max(figures, key=lambda one: (sign * figures[one], -abs(one - usual)))
     values = {"threshold": best, "metric": measure.key, "before": figures[usual], "after": figures[best]}
-    if not changes:
+    kept = all(one.startswith("evaluation.") for one in changes)
+    if kept:
         opened.measurements.keep(TUNED_THRESHOLD, values)
     return TunedThreshold(
-        best, measure.name, figures[usual], figures[best], None if changes else opened.path / TUNED_THRESHOLD
+        best, measure.name, figures[usual], figures[best], opened.path / TUNED_THRESHOLD if kept else None
     )
 
 

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from regard.errors import RegardError
 from regard.evaluation import METRICS
 from regard.evaluation.accuracy import Accuracy
 from regard.evaluation.calibration_error import CalibrationError
@@ -211,3 +212,18 @@ def test_spaces_around_labels_do_not_matter():
 
 def test_nothing_has_no_classes():
     assert confusion_of([], []).values() == {"labels": [], "counts": [], "classes": []}
+
+
+@pytest.mark.parametrize(("settings", "label"), [({}, "b"), ({"label": "a"}, "a")])
+def test_f1_of_one_label_is_that_of_scikit_learn(settings, label):
+    theirs = pytest.importorskip("sklearn.metrics")
+    given, right = drawn_labels("ab", 7)
+    found = METRICS.build(Choice("binary_f1", settings)).score(given, right)
+    assert found.value == pytest.approx(100 * theirs.f1_score(right, given, pos_label=label))
+    assert found.signature == f"label:{label}"
+
+
+@pytest.mark.parametrize(("settings", "references"), [({}, "abc"), ({"label": "x"}, "ab")])
+def test_f1_of_a_label_that_is_not_clear_is_refused(settings, references):
+    with pytest.raises(RegardError, match="label: LABEL"):
+        METRICS.build(Choice("binary_f1", settings)).check([*references])

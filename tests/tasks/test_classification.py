@@ -236,3 +236,41 @@ def test_a_model_of_another_task_is_refused(folder, model):
     done = command("train", folder / "attention.yaml", f"model={model}")
     assert done.code == 2
     assert done.said.count("error:") == 1
+
+
+@pytest.mark.parametrize(("threshold", "label"), [(0.29, "spam"), (0.31, "ham"), (0.5, "ham")])
+def test_a_threshold_decides_between_two_labels(threshold, label):
+    known = LabelPrediction("x", "ham", math.log(0.7), probabilities={"spam": 0.3, "ham": 0.7})
+    found = LabelAnswer().decided(known, threshold)
+    assert (found.text, found.score) == (label, pytest.approx(math.log(known.probabilities[label])))
+    assert LabelAnswer().with_alternatives(found, 2).alternatives[0].text == {"ham": "spam", "spam": "ham"}[label]
+
+
+def test_a_threshold_of_three_labels_is_refused(three):
+    done = command("predict", three, "a film", "decoding.threshold=0.2")
+    assert (done.code, done.said.count("error:")) == (2, 1)
+    assert "decoding.threshold: decides between two labels, and the model has 3" in done.said
+    assert "has no answers that a threshold decides (a run with two labels" in command("tune", three).said
+
+
+@pytest.mark.parametrize("metric", ["binary_f1", "matthews"])
+def test_a_threshold_is_tuned_for_a_metric(folder, tmp_path, metric):
+    """No threshold of the dev set has a better figure than the chosen one, by scikit-learn."""
+    theirs = pytest.importorskip("sklearn.metrics")
+    (tmp_path / "dev.tsv").write_text("".join(f"{'pos' if n % 5 else 'neg'}\t{n} {TEXTS[n % 6]}\n" for n in range(40)))
+    words = [f"data.dev.file={tmp_path / 'dev.tsv'}", "training.max_updates=12", "--run", tmp_path / "run", "--quiet"]
+    assert command("train", folder / "attention.yaml", *words).code == 0
+    done = command("tune", tmp_path / "run", f"evaluation.metrics={metric}")
+    kept = json.loads((tmp_path / "run" / "threshold.json").read_text())
+    rows = [line.split("\t") for line in (tmp_path / "dev.tsv").read_text().splitlines()]
+    right = [label for label, _ in rows]
+    figure = {"binary_f1": lambda a: theirs.f1_score(right, a, pos_label="pos"),
+              "matthews": lambda a: theirs.matthews_corrcoef(right, a)}[metric]  # fmt: skip
+    plain = regard.load(tmp_path / "run", ["decoding.threshold=0.5"]).predict([text for _, text in rows])
+    chances = [one.probabilities["pos"] for one in plain]
+    best = max(figure(["pos" if one > least else "neg" for one in chances]) for least in [0, *chances])
+    assert kept["after"] == pytest.approx(100 * best)
+    assert kept["before"] == pytest.approx(100 * figure([one.text for one in plain]))
+    assert f"{kept['before']:.2f} before, {kept['after']:.2f} after" in done.printed
+    tuned = regard.load(tmp_path / "run").predict([text for _, text in rows])
+    assert figure([one.text for one in tuned]) == pytest.approx(best)
