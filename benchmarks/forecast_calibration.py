@@ -85,7 +85,7 @@ def measured_coefficients(kinds: Mapping[str, Sequence[Row]]) -> dict[str, Any]:
         score: _values(network_fit(networks, score, SlopePriors(*found["slopes"][score]))) for score in FORECAST_SCORES
     }
     found["tuning"] = {
-        score: _spread([np.log(row[score] / row["untuned"][score]) for row in kinds["phrases"]])
+        score: _spread([gain_of_tuning(row, score, SlopePriors(*found["slopes"][score])) for row in kinds["phrases"]])
         for score in FORECAST_SCORES
     }
     found["both"] = _spread([gain_of_both(row) for row in kinds["both"]])
@@ -136,6 +136,12 @@ def at(row: Row, pairs: int) -> float:
     sizes, scores = ([one[name] for one in row["fits"]] for name in ("pairs", "bleu"))
     slope = np.polyfit(np.log2(sizes), scores, 1)[0]
     return float(np.interp(np.log2(pairs), np.log2(sizes), scores) + slope * max(0.0, np.log2(pairs / sizes[-1])))
+
+
+def gain_of_tuning(row: Row, score: str, priors: SlopePriors) -> float:
+    """Return the logarithm of tuned phrases on test lines over untuned ones by the curve, which is of dev lines."""
+    facts = facts_of(row)
+    return float(np.log(row[score] / facts.curve(score, priors).band(facts.pairs).middle))
 
 
 def gain_of_both(row: Row) -> float:
