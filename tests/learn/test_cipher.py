@@ -63,6 +63,7 @@ def trained(name: str, cipher: Tensor, updates: int) -> Translator:
     return model.eval()
 
 
+@pytest.mark.usefixtures("learning_seed")
 @pytest.mark.parametrize("name", MODELS)
 def test_a_hundred_of_a_hundred_strings_are_right(name):
     cipher = torch.randperm(LETTERS)
@@ -75,6 +76,7 @@ def test_a_hundred_of_a_hundred_strings_are_right(name):
         assert sum(one == other for one, other in zip(found, wanted, strict=True)) == HELD
 
 
+@pytest.mark.usefixtures("learning_seed")
 @pytest.mark.parametrize("by", ["saliency", "gradient_times_input"])
 def test_gradients_link_letters_without_attention(by):
     """As arXiv:1610.10099 aligned words: at least 95 of 100 letters rest most on their own."""

@@ -16,6 +16,8 @@ FIRST = 4  # ids of letters; flagged ones stand behind all others
 VOCAB = FIRST + 2 * LETTERS
 UPDATES, WARMUP, ROWS, HELD = 600, 50, 128, 500
 
+pytestmark = pytest.mark.usefixtures("learning_seed")
+
 Rows = Callable[[list[int]], tuple[list[int], list[int]]]  # letters → source and target
 
 

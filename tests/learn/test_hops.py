@@ -34,12 +34,12 @@ def examples() -> dict[str, list[str]]:
     return {"text": [" ".join(text) for text in texts], "label": labels}
 
 
-def trained(penalties: list[Choice]) -> Tensor:
+def trained(penalties: list[Choice], seed: int) -> Tensor:
     """Mean overlap of two hops, the product of their rows of A, after training to know every label."""
     given = examples()
     rows = [Example(1, {"text": text, "label": label}) for text, label in zip(*given.values(), strict=True)]
     columns = learn_columns(ClassificationTask.columns, [rows], Choice("words"), shared=True)
-    torch.manual_seed(3)
+    torch.manual_seed(seed)
     model, task = MODELS.build(Choice("classifier", MODEL), columns), ClassificationTask(columns)
     objective = PenalisedObjective(LikelihoodObjective(Context(model), label_smoothing=0.0), build_penalties(penalties))
     (batch,) = task.held(given, 10_000)
@@ -57,7 +57,7 @@ def trained(penalties: list[Choice]) -> Tensor:
     return products[:, ~torch.eye(3, dtype=torch.bool)].mean()
 
 
-def test_the_penalty_halves_the_overlap_of_hops():
-    alone = trained([])
-    apart = trained([Choice("overlap", {"between": "hops", "weight": 0.5})])
+def test_the_penalty_halves_the_overlap_of_hops(learning_seed):
+    alone = trained([], learning_seed)
+    apart = trained([Choice("overlap", {"between": "hops", "weight": 0.5})], learning_seed)
     assert apart < 0.5 * alone, (alone, apart)

@@ -11,6 +11,8 @@ from regard.registry import Choice
 WORDS, LONGEST, DIM, ROWS = 12, 8, 32, 64
 UPDATES, LEARNING_RATE = 250, 0.01
 
+pytestmark = pytest.mark.usefixtures("learning_seed")
+
 
 class Copies(nn.Module):
     """Step t of what is written looks at a text, knowing t alone, and writes a word of what it sees."""

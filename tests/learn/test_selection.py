@@ -14,6 +14,8 @@ from regard.training.schedules import LinearSchedule
 ITEMS, KINDS, DIM, ROWS = 10, 8, 16, 64
 UPDATES, ENOUGH = 400, 0.95
 
+pytestmark = pytest.mark.usefixtures("learning_seed")
+
 
 class Selects(nn.Module):
     """A learned query looks at items, each a kind and whether it is flagged; what it sees tells a kind."""
