@@ -45,21 +45,16 @@ from regard.experiment.initial import (
 from regard.experiment.layouts import forgotten_label, has_readers, read_alike, text_settings, with_layouts
 from regard.experiment.own_parts import load_parts, missing_parts, named_parts
 from regard.experiment.settings import Experiment
-from regard.experiment.sizes import FEW_PAIRS, LARGE_DATA, held_out_fraction, task_defaults, updates_of
+from regard.experiment.sizes import FEW_PAIRS, LARGE_DATA, held_out_fraction, task_defaults
 from regard.experiment.time_plan import pace_defaults, size_defaults
 from regard.experiment.upgrade import check_files, upgraded
 from regard.models import MODELS, Model
 from regard.synonyms import equivalent
 from regard.tasks import TASKS, task_class
 from regard.text.vocabulary import FIRST_PIECE
+from regard.training.settings import LIMITS
 
 _FIRST = 2_000  # training examples that may determine defaults
-LIMITS = (
-    "max_updates",
-    "max_epochs",
-    "max_minutes",
-    "max_core_minutes",
-)  # setting one of them removes the defaults of the others
 
 
 def read_experiment(
@@ -276,7 +271,7 @@ def _completed(
     elif pairs == LARGE_DATA or given.data.corpora:  # held-out sets are fractions of the whole training set alone
         share = held_out_fraction(_count(given, "train"))
         defaults["data"] |= {"dev_fraction": share, "test_fraction": share}
-    _fit(defaults, given, settings.get("training", {}), pairs)
+    _fit(defaults, given, settings.get("training", {}))
     first = (one.texts for one in islice(learnt_examples(given), _FIRST))
     defaults = lay(defaults, task.spec.defaults_by_data(first))
     if pairs < FEW_PAIRS.stop:
@@ -310,7 +305,7 @@ def _without_open_schedule(settings: dict[str, Any]) -> dict[str, Any]:
     return {**settings, "training": {name: value for name, value in training.items() if name != "schedule"}}
 
 
-def _fit(defaults: dict[str, Any], given: Experiment, training: Mapping[str, Any], pairs: int) -> None:
+def _fit(defaults: dict[str, Any], given: Experiment, training: Mapping[str, Any]) -> None:
     """Restrict defaults to settings that the model has, and to the limits that `training` names."""
     known, own = MODELS.settings(given.model.name), defaults["training"]
     defaults["model"] = {"name": given.model.name} | {
@@ -319,10 +314,6 @@ def _fit(defaults: dict[str, Any], given: Experiment, training: Mapping[str, Any
     if tuple(given.columns) != ("source", "target") or not {"encoder", "decoder"} <= known.keys():
         defaults["data"].pop("recombination", None)
     own["metric"] = given.task_class.spec.metric
-    epochs, tokens = training.get("max_epochs"), training.get("batch_tokens") or own["batch_tokens"]
-    updates = training.get("max_updates") or (updates_of(epochs, pairs, tokens) if epochs else None)
-    if updates and "updates" in own["schedule"]:
-        own["schedule"] = {**own["schedule"], "updates": updates}
     if any(limit in training for limit in LIMITS):
         for limit in LIMITS:
             own.pop(limit, None)

@@ -233,7 +233,7 @@ def adaptation_defaults(given: Experiment, explicit: Mapping[str, Any], pairs: i
             "batch_tokens": tokens,
             "max_updates": updates,
             "learning_rate": round(min(_LARGEST_RATE, _RATE / dim) * (_FEW_WEIGHTS if _trains_few(given) else 1), 7),
-            "schedule": {"name": "linear", "updates": updates, "warmup": max(1, updates // 10)},
+            "schedule": {"name": "linear", "warmup": max(1, updates // 10)},
             "validate_every": max(1, updates // _VALIDATIONS),
             "patience": _PATIENCE,
         },

@@ -126,17 +126,12 @@ def settings_of_size(size: DataSize, pairs: int, updates: int | None = None) -> 
     return lay(settings, _of_few_pairs(size, updates)) if pairs in FEW_PAIRS and often else settings
 
 
-def updates_of(epochs: int, pairs: int, batch_tokens: int) -> int:
-    """Return the approximate updates for `epochs` of few pairs, recombined ones included."""
-    return max(1, round(epochs * pairs * SENTENCE_PIECES / batch_tokens / (1 - _SHARE)))
-
-
 def _of_few_pairs(size: DataSize, updates: int) -> dict[str, Any]:
     return {
         "data": {"recombination": {"copies": COPIES, "fraction": _SHARE}},
         "text": {"tokenizer": {"sampling": _BPE_DROPOUT}},
         "training": {
             "validate_every": min(500, max(50, updates // _VALIDATIONS)),
-            "schedule": {"name": "cosine", "updates": updates, "warmup": size.warmup, "floor": _FLOOR},
+            "schedule": {"name": "cosine", "warmup": size.warmup, "floor": _FLOOR},
         },
     }

@@ -231,8 +231,6 @@ def _paced_defaults(experiment: Experiment, examples: int, say: _Say) -> Planned
     every = planned_interval(training.validate_every, updates, lines / max(1, pace.rows))
     found: dict[str, Any] = {"validate_every": every}
     schedule = {"warmup": planned_warmup(warmup, updates)} if warmup else {}
-    if "updates" in training.schedule.settings:
-        schedule["updates"] = updates
     return PlannedSettings({"training": found | ({"schedule": schedule} if schedule else {})}, updates)
 
 

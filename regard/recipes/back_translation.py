@@ -204,13 +204,12 @@ class _Rounds:
         """Return settings of a final training on the pairs: a tenth of the updates, a fifth of the rate, decaying."""
         before = Run.open(start).experiment.training
         updates = max(1, int(steps(start)[0].name.rpartition("-")[2]) // 10)
-        schedule = json.dumps({"name": "linear", "warmup": 0, "updates": updates})
         limits = ("max_epochs", "max_minutes", "max_core_minutes")
         return [
             f"training.max_updates={updates}",
             *(f"training.{one}=null" for one in limits),
             f"training.learning_rate={before.learning_rate / 5}",
-            f"training.schedule={schedule}",
+            "training.schedule=linear",
             f"training.validate_every={max(1, updates // 5)}",
         ]
 

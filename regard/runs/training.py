@@ -16,7 +16,7 @@ from regard.config import quoted
 from regard.data.manifest import note_file
 from regard.errors import ConfigError
 from regard.experiment import Experiment
-from regard.experiment.complete_settings import LIMITS, learnt_examples
+from regard.experiment.complete_settings import learnt_examples
 from regard.ops import machine
 from regard.ops.memory import keep_memory
 from regard.ops.timings import timings
@@ -44,6 +44,7 @@ from regard.tasks.task import usage_of
 from regard.training.checkpoint import step_folder, steps
 from regard.training.interrupt import Interrupted
 from regard.training.progress import Progress
+from regard.training.settings import LIMITS
 from regard.training.trainer import Trainer, TrainingReport
 from regard.training.world import World, joined_world
 
@@ -247,7 +248,7 @@ def _report(report: TrainingReport, ready: Prepared, evaluated: Validated, *, hi
         progress.say(f"no checkpoint beats the start ({experiment.training.metric}): its weights are kept")
     elif report.rising and hints:
         minutes = max(2, round(report.seconds / 60 * 3))  # in total, the past included
-        if "updates" in experiment.training.schedule.settings:
+        if experiment.training.schedule.settings.get("updates"):
             limits += f" training.schedule.updates={report.updates * 3}"
         progress.say(f"still improving; continue with: {command}{limits} --minutes {minutes}")
     if hints:

@@ -19,28 +19,28 @@ class Scheduled:
 
     def __init__(self, settings: TrainingSettings, model: nn.Module, objective: Objective) -> None:
         self._owners = {name: _owner(name, model, objective) for name in settings.schedules}
-        self._schedules = {
+        self.schedules = {
             name: SCHEDULES.build(choice, float(getattr(*self._owners[name])))
             for name, choice in settings.schedules.items()
         }
 
     def apply(self, update: int) -> None:
         """Set every named number for an update."""
-        for name, schedule in self._schedules.items():
+        for name, schedule in self.schedules.items():
             setattr(*self._owners[name], schedule.value(update))
 
     def observe(self, score: float, higher_is_better: bool) -> None:
         """Report a validation to all schedules."""
-        for schedule in self._schedules.values():
+        for schedule in self.schedules.values():
             schedule.observe(score, higher_is_better)
 
     def state(self) -> dict[str, Any]:
         """Return the state of every schedule."""
-        return {name: schedule.state() for name, schedule in self._schedules.items()}
+        return {name: schedule.state() for name, schedule in self.schedules.items()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on from a saved state; a schedule that replaces one of another kind begins at 0."""
-        for name, schedule in self._schedules.items():
+        for name, schedule in self.schedules.items():
             schedule.resume(state.get(name, {}))
 
 

@@ -37,6 +37,14 @@ class Schedule(ABC):
         """The reason to end training here; "" where it should go on, as with most."""
         return ""
 
+    @property
+    def open(self) -> bool:
+        """Whether its course depends on the updates that the limits allow."""
+        return False
+
+    def expect(self, updates: int) -> None:
+        """Take note of how many updates the limits of the training allow; most do not."""
+
     def observe(self, score: float, higher_is_better: bool) -> None:
         """Take note of a validation; most do not."""
 
@@ -99,23 +107,41 @@ class DelayedSchedule(Schedule):
         return self.peak if update > self.updates else 0.0
 
 
+DecayUpdates = Annotated[
+    Count | None, Doc("Update at which the decay ends; null: the last one that the limits of the training allow.")
+]
+
+
 class FallingSchedule(Schedule):
-    """Rises in a line over `warmup`, and falls from then on, to `floor` · peak at `updates`."""
+    """Rises in a line over `warmup`, and falls from then on, to `floor` · peak at `updates`.
+
+    Without `updates` it ends where the training does. With a limit of time that is estimated anew at every update, so
+    it follows a machine that becomes faster or slower.
+    """
 
     def __init__(
         self,
         peak: float,
         *,
-        updates: Annotated[Count, Doc("Update at which the decay ends.")],
+        updates: DecayUpdates = None,
         warmup: Warmup = 0,
         floor: Annotated[NotNegative, Doc("Final value, as a fraction of the peak.")] = 0.0,
     ) -> None:
         super().__init__(peak, warmup=warmup)
         self.updates, self.floor = updates, floor
+        self.expected: int | None = None
+
+    @property
+    def open(self) -> bool:
+        return self.updates is None
+
+    def expect(self, updates: int) -> None:
+        self.expected = updates
 
     def fallen(self, update: int) -> float:
-        """Return how far an update is between the end of the warm-up and the last update, 0 to 1."""
-        return min(1.0, max(0.0, (update - self.warmup) / max(1, self.updates - self.warmup)))
+        """Return how far an update is between the end of the warm-up and the last update, 0 to 1; 0: none is known."""
+        first, last = (self.rise, self.expected) if self.open else (self.warmup, self.updates)
+        return 0.0 if last is None else min(1.0, max(0.0, (update - first) / max(1, last - first)))
 
 
 class LinearSchedule(FallingSchedule):
@@ -145,7 +171,7 @@ class ExponentialSchedule(FallingSchedule):
         self,
         peak: float,
         *,
-        updates: Annotated[Count, Doc("Update at which the decay ends.")],
+        updates: DecayUpdates = None,
         warmup: Warmup = 0,
         floor: Annotated[Positive, Doc("Final value, as a fraction of the peak.")] = 0.1,
     ) -> None:

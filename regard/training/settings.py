@@ -9,6 +9,13 @@ from regard.config.bounds import Count, NotNegative, Positive, Ratio, Seed, Size
 from regard.ops.machine import Products
 from regard.registry import Choice
 
+LIMITS = (
+    "max_updates",
+    "max_epochs",
+    "max_minutes",
+    "max_core_minutes",
+)  # setting one of them removes the defaults of the others
+
 
 @dataclass(frozen=True)
 class TurnSettings:

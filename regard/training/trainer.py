@@ -1,5 +1,6 @@
 """The one trainer. It knows neither task nor objective by name."""
 
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from itertools import islice
@@ -10,7 +11,7 @@ import torch
 from torch import nn
 
 from regard.data.streams import Shard, Stream, StreamPlace, epoch_of, saved_place
-from regard.errors import CheckpointError
+from regard.errors import CheckpointError, ConfigError
 from regard.objectives import Objective
 from regard.records import Batch
 from regard.training import checkpoint as files
@@ -31,7 +32,7 @@ from regard.training.model_selection import EarlyStopping, ModelSelection, Score
 from regard.training.older_checkpoints import upgraded_state
 from regard.training.progress import LogWindow, Progress, remaining
 from regard.training.scheduled import Scheduled
-from regard.training.settings import TrainingSettings
+from regard.training.settings import LIMITS, TrainingSettings
 from regard.training.updater import Updater
 from regard.training.world import ONE_PROCESS, World
 
@@ -88,6 +89,10 @@ class Trainer:
         self.place: StreamPlace | None = None  # in the stream; None: its beginning
         self.allowed: int | None = None  # updates that the limits allow, where warm-ups were shortened to fit
         self.window = LogWindow()  # updates since the last line of the log
+        self.open_schedules = [
+            one for one in (*self.updater.turns.schedules, *self.scheduled.schedules.values()) if one.open
+        ]
+        self.most: int | None = None  # updates that limits of updates and epochs allow, where schedules are open
         self.saved: dict[str, files.Saved] = {  # by the names that they have in a checkpoint
             "turns": self.updater.turns,
             "schedules": self.scheduled,
@@ -106,11 +111,15 @@ class Trainer:
 
         Raises RegardError for settings or data that do not go with the checkpoint. The run folder is left as it was.
         """
+        if self.open_schedules and not any(getattr(self.settings, limit) for limit in LIMITS):
+            problem = "must be given: no limit ends the training, so the rate has no last update"
+            raise ConfigError("training.schedule.updates", problem, "training.schedule.updates=10000, or a limit")
         with listening_to_signals(self._interruption):
             self.world.in_order(lambda: self._prepare(resume))
         return self
 
     def _prepare(self, resume: bool) -> None:
+        self.most = allowed_updates(self.settings, self._all_updates_of) if self.open_schedules else None
         if resume:
             self._restore(*files.latest_valid(self.run))
         else:
@@ -169,6 +178,17 @@ class Trainer:
         size = self.settings.accumulate * self.world.size
         return self.batches.count(epochs, int(self.updater.turns.rise / WARMUP + 1) * size) // size
 
+    def _all_updates_of(self, epochs: int) -> int:
+        """Return the updates in `epochs` epochs, by the first one."""
+        return max(1, epochs * self.batches.count(1, sys.maxsize) // (self.settings.accumulate * self.world.size))
+
+    def _fit_schedules(self) -> None:
+        """Report the updates that the limits allow, of time at the pace so far, to the schedules that end there."""
+        limits = [self.most, updates_in_time(self.settings, self.update, self.clock.spent)]
+        if known := [one for one in limits if one is not None]:
+            for schedule in self.open_schedules:
+                schedule.expect(min(known))
+
     def _fit_warmup(self, allowed: int | None) -> None:
         """Shorten warm-ups that would take too much of the updates that are allowed; they stay so in this run."""
         rise, turns = self.updater.turns.rise, self.updater.turns
@@ -189,6 +209,7 @@ class Trainer:
     def _take_update(self) -> None:
         """One update, and a line of the log where one is due."""
         drawn, self._ahead = self._ahead or self._draw(), []
+        self._fit_schedules()
         self.scheduled.apply(self.update + 1)
         halvings = self.updater.halvings
         done = self.updater.update([batch for _, batch in drawn], self.update + 1)
@@ -324,6 +345,7 @@ class Trainer:
             self.allowed = _NEVER
         else:
             self._fit_warmup(state["allowed"])
+        self._fit_schedules()
         self.scheduled.apply(max(1, self.update))  # a validation may come before the next update
         self.best_checkpoints.forget_damaged(self.selection.best)
 

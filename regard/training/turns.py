@@ -14,7 +14,7 @@ from torch.autograd.graph import increment_version
 from regard.errors import ConfigError, nearest
 from regard.objectives import Objective
 from regard.training.optimizers import OPTIMIZERS
-from regard.training.schedules import SCHEDULES
+from regard.training.schedules import SCHEDULES, Schedule
 from regard.training.settings import TrainingSettings
 
 STACKS = ("encoder", "decoder", "encoders", "decoders")  # whose modules with a number are layers
@@ -128,6 +128,11 @@ class Turns(Mapping[str, Turn]):
         """Limit the warm-up of all learning rates to a number of updates."""
         for turn in self.values():
             turn.schedule.shorten_rise(most)
+
+    @property
+    def schedules(self) -> list[Schedule]:
+        """Of the learning rates."""
+        return [turn.schedule for turn in self.values()]
 
     def observe(self, score: float, higher_is_better: bool) -> None:
         """Report a validation to all schedules."""

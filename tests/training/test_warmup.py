@@ -7,6 +7,7 @@ import pytest
 import torch
 from streaming import epoch_batches
 
+from regard.errors import ConfigError
 from regard.objectives import Context, LikelihoodObjective
 from regard.registry import Choice
 from regard.training import checkpoint as files
@@ -28,6 +29,27 @@ def trainer(tiny, batches, tmp_path):
         model = tiny(dropout=0.0)
         objective = LikelihoodObjective(Context(model))
         return Trainer(model, objective, batches(), settings=settings, run=run, progress=Progress(run))
+
+    return make
+
+
+@pytest.fixture
+def timed(trainer, monkeypatch):
+    """A function of the seconds that each update takes, and limits → a trainer whose clock says so."""
+
+    def make(seconds, **limits):
+        now = {"wall": 0.0}
+        ticking = SimpleNamespace(monotonic=lambda: now["wall"], process_time=lambda: now["wall"] / 2)
+        monkeypatch.setattr(clock, "time", ticking)
+        made = trainer(**limits)
+        real = made.updater.update
+
+        def update(micro, number):
+            now["wall"] += seconds(number)
+            return real(micro, number)
+
+        monkeypatch.setattr(made.updater, "update", update)
+        return made.prepare()
 
     return make
 
@@ -58,22 +80,32 @@ def test_epochs_limit_a_warmup(trainer, batches, tmp_path):
 
 
 @pytest.mark.parametrize("limit", [{"max_minutes": 1.0}, {"max_core_minutes": 0.5}], ids=str)
-def test_a_time_limits_a_warmup(trainer, tmp_path, monkeypatch, limit):
+def test_a_time_limits_a_warmup(timed, tmp_path, limit):
     """An update takes 3 seconds on the wall and half of it of the processor, so there are 20; the first one tells."""
-    now = {"wall": 0.0}
-    monkeypatch.setattr(
-        clock, "time", SimpleNamespace(monotonic=lambda: now["wall"], process_time=lambda: now["wall"] / 2)
-    )
-    made = trainer(**limit)
-    real = made.updater.update
-
-    def update(micro, number):
-        now["wall"] += 3.0
-        return real(micro, number)
-
-    monkeypatch.setattr(made.updater, "update", update)
-    made.prepare().train()
+    timed(lambda number: 3.0, **limit).train()
     assert rates(tmp_path) == [1 / WARMUP, 0.4, 0.6, 0.8] + [1.0] * 16
+
+
+@pytest.mark.parametrize("limit", [{"max_minutes": 1.0}, {"max_core_minutes": 0.5}], ids=str)
+def test_a_rate_falls_until_the_time_is_over(timed, tmp_path, limit):
+    """Also where updates take four times as long from the middle on."""
+    timed(lambda number: 1.0 if number <= 30 else 4.0, schedule=Choice("linear"), **limit).train()
+    assert rates(tmp_path)[:31] == pytest.approx([1.0, *(1 - one / 60 for one in range(1, 31))], abs=0.035)
+    assert rates(tmp_path)[31:] == pytest.approx([1 - one / 60 for one in (34, 38, 42, 46, 50, 54, 58)], abs=0.035)
+
+
+def test_a_rate_falls_until_the_last_update(trainer, batches, tmp_path):
+    trainer(max_updates=10, schedule=Choice("linear")).prepare().train()
+    assert rates(tmp_path) == pytest.approx([1 - one / 10 for one in range(1, 11)])
+    other = tmp_path / "epochs"
+    other.mkdir()
+    trainer(other, max_epochs=2, schedule=Choice("linear")).prepare().train()
+    assert rates(other)[-1] == pytest.approx(0.0, abs=0.1)
+
+
+def test_a_rate_that_falls_needs_a_limit(trainer):
+    with pytest.raises(ConfigError, match=r"training\.schedule\.updates: must be given"):
+        trainer(schedule=Choice("cosine")).prepare()
 
 
 def test_a_run_that_goes_on_keeps_its_warmup(trainer, tmp_path):

@@ -13,7 +13,6 @@ from regard.data.readers import READERS
 from regard.data.readers.lines import read_lines
 from regard.errors import ConfigError
 from regard.experiment import SETTINGS_FILE, Experiment, plan_experiment
-from regard.experiment.complete_settings import LIMITS
 from regard.experiment.data import CORPORA
 from regard.experiment.huggingface import is_huggingface
 from regard.experiment.sizes import COPIES, FEW_PAIRS
@@ -25,6 +24,7 @@ from regard.recipes.best.workshop import Workshop, of_time
 from regard.reports.forecast.hopeless_plan import hopeless_plan
 from regard.runs import Run
 from regard.statistical.recombination import recombined_pairs
+from regard.training.settings import LIMITS
 
 _ORIGINALS = 0.4  # least share of pairs of the user among the batches that are not of recombined pairs
 _RECOMBINED = 0.35  # share of the batches that are recombined pairs, beside those of a teacher
