@@ -223,7 +223,7 @@ def _paced_defaults(experiment: Experiment, examples: int, say: _Say) -> Planned
     pace = measured_pace(experiment)
     if pace is None:
         return PlannedSettings({})
-    updates = max(1, round(minutes * 60 * TRAINING / pace.seconds))
+    updates = max(1, round(minutes * 60 * TRAINING / _counted(experiment, ClockTime(pace.seconds, pace.core_seconds))))
     rounds = f" or {updates * pace.rows / examples:.1f} epochs" if examples < LARGE_DATA else ""
     say(f"planned: about {updates:,} updates{rounds} in {minutes:g} minutes ({1 / pace.seconds:,.1f} updates/s)")
     warmup = training.schedule.settings.get("warmup", 0)
@@ -289,10 +289,16 @@ def _first_batch(experiment: Experiment) -> tuple[Batch, Columns]:
 
 
 def _minutes(experiment: Experiment) -> float:
-    """Return the wall time of a training, in minutes."""
+    """Return the time of a training, in minutes on the wall; with a limit of the processor, if it has all threads."""
     training = experiment.training
     cores = training.max_core_minutes and training.max_core_minutes / torch.get_num_threads()
     return min(one for one in (training.max_minutes, cores) if one)
+
+
+def _counted(experiment: Experiment, spent: ClockTime) -> float:
+    """Return the seconds that count for the limit of `_minutes`: other programs do not use up one of the processor."""
+    limited = experiment.training.max_core_minutes and _minutes(experiment) != experiment.training.max_minutes
+    return spent.core / torch.get_num_threads() if limited else spent.wall
 
 
 def plan_for(pairs: int, seconds: float, speed_of: Callable[[DataSize], float]) -> TimePlan:
@@ -317,7 +323,8 @@ def measured_speed(experiment: Experiment, size: DataSize) -> float:
     ids = torch.randint(UNK + 1, size.pieces, (rows, SENTENCE_PIECES))
     texts = Sequences(ids, torch.ones_like(ids, dtype=torch.bool))
     batch = Batch(dict.fromkeys(experiment.columns, texts), ROUTE, torch.arange(rows), ids.numel())
-    return ids.numel() / _time_of(lambda: model.nll(batch, smoothing=0.1).sum().backward(), experiment).wall
+    spent = _time_of(lambda: model.nll(batch, smoothing=0.1).sum().backward(), experiment)
+    return ids.numel() / _counted(experiment, spent)
 
 
 def _time_of(update: Callable[[], object], experiment: Experiment) -> ClockTime:

@@ -39,7 +39,7 @@ class Schedule(ABC):
 
     @property
     def open(self) -> bool:
-        """Whether its course depends on the updates that the limits allow."""
+        """True where the last update is that of the training's limits."""
         return False
 
     def expect(self, updates: int) -> None:
@@ -115,8 +115,8 @@ DecayUpdates = Annotated[
 class FallingSchedule(Schedule):
     """Rises in a line over `warmup`, and falls from then on, to `floor` · peak at `updates`.
 
-    Without `updates` it ends where the training does. With a limit of time that is estimated anew at every update, so
-    it follows a machine that becomes faster or slower.
+    Without `updates` it ends where the training does. With a limit of time every update estimates that again, so it
+    follows a machine that becomes faster or slower.
     """
 
     def __init__(

@@ -32,6 +32,7 @@ from regard.training.model_selection import EarlyStopping, ModelSelection, Score
 from regard.training.older_checkpoints import upgraded_state
 from regard.training.progress import LogWindow, Progress, remaining
 from regard.training.scheduled import Scheduled
+from regard.training.schedules import Schedule
 from regard.training.settings import LIMITS, TrainingSettings
 from regard.training.updater import Updater
 from regard.training.world import ONE_PROCESS, World
@@ -89,9 +90,6 @@ class Trainer:
         self.place: StreamPlace | None = None  # in the stream; None: its beginning
         self.allowed: int | None = None  # updates that the limits allow, where warm-ups were shortened to fit
         self.window = LogWindow()  # updates since the last line of the log
-        self.open_schedules = [
-            one for one in (*self.updater.turns.schedules, *self.scheduled.schedules.values()) if one.open
-        ]
         self.most: int | None = None  # updates that limits of updates and epochs allow, where schedules are open
         self.saved: dict[str, files.Saved] = {  # by the names that they have in a checkpoint
             "turns": self.updater.turns,
@@ -105,6 +103,11 @@ class Trainer:
         self._ahead: list[tuple[StreamPlace, Batch]] = []  # batches of the next update that are drawn already
         self._logged = 0  # bytes of the log that belong to the checkpoint
         self._saved, self._saved_at = -1, 0.0  # the last checkpoint: its update, and seconds of training then
+
+    @property
+    def open_schedules(self) -> list[Schedule]:
+        """Schedules that end where the training does."""
+        return [one for one in (*self.updater.turns.schedules, *self.scheduled.schedules.values()) if one.open]
 
     def prepare(self, *, resume: bool = False) -> Self:
         """Restore the latest checkpoint, if there is one to resume from, and read the first batches.

@@ -1,10 +1,12 @@
 """Networks and schedules for a time: chosen by the speed that is measured, told, and only where they are left open."""
 
 import pytest
+import torch
 
 from regard.experiment import read_experiment, time_plan
 from regard.experiment.sizes import DATA_SIZES, defaults_for
 from regard.ops import machine
+from regard.training.clock import ClockTime
 
 SECONDS = 240.0
 SIDES = (("source", "en"), ("target", "zh"))
@@ -168,6 +170,19 @@ def test_the_speed_of_this_machine_is_measured(files, monkeypatch):
 def test_small_data_are_validated_early_and_read_so_often(pairs, every, epochs):
     training = defaults_for(pairs)["training"]
     assert (training["validate_every"], training.get("max_epochs")) == (every, epochs)
+
+
+def test_other_programs_do_not_use_up_a_time_of_the_processor(files, monkeypatch):
+    monkeypatch.setattr(time_plan, "_time_of", lambda update, experiment: ClockTime(wall=4.0, core=1.0))
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 1)
+    for limit, times in (
+        ("max_minutes=4", 4.0),
+        ("max_core_minutes=4", 1.0),
+        ("max_minutes=4 max_core_minutes=1", 1.0),
+    ):
+        changes = [f"training.{one}" for one in limit.split()]
+        speed = time_plan.measured_speed(read_experiment(None, [*files, *changes]), DATA_SIZES[0])
+        assert speed == pytest.approx(1_024 / times)
 
 
 def test_a_run_that_has_begun_keeps_its_plan(files, monkeypatch, tmp_path):

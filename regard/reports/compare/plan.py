@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from regard.config import NumberOfName, as_values, deferred_warnings, merge, parse_changes, read_yaml, spelled
 from regard.errors import ConfigError, Fault
 from regard.experiment import Experiment, load_parts, named_parts, read_changes, read_experiment
-from regard.experiment.complete_settings import LIMITS
 from regard.runs.rehearsal import Rehearsal
+from regard.training.settings import LIMITS
 
 _Changes = tuple[str, ...]
 Combination = list[tuple[str, Any]]  # (setting, value) of each grid

@@ -11,7 +11,6 @@ from regard.data.columns import Columns, small_columns
 from regard.data.streams import epoch_of, saved_place
 from regard.errors import ConfigError, DataError, Fault
 from regard.experiment import OPEN, SETTINGS_FILE, DataSettings, Experiment
-from regard.experiment.complete_settings import LIMITS
 from regard.reports.compare.plan import Contender, PlannedRun, flat_settings
 from regard.runs import Run, RunFolder
 from regard.runs.resuming import origins_of
@@ -19,6 +18,7 @@ from regard.runs.stages import check_start
 from regard.runs.texts import HeldOut, held_out, part_reader, test_examples
 from regard.tasks import TASKS, Examples
 from regard.training import checkpoint as files
+from regard.training.settings import LIMITS
 
 BY_CONTENT = ("run", "data")  # compared by the texts themselves: a folder may be moved
 _HINT = "another --run FOLDER, or delete what is there"
