@@ -73,8 +73,6 @@ class PageFormat(Format):
         name = re.sub(r"\W+", "-", title)
         fields = {"name": name, "digest": hashlib.sha256(page.encode()).hexdigest()[:16], "page": PAGE_NAME}
         (folder / "worker.js").write_text(filled(static("worker.js", _PACKAGE), fields), encoding="utf-8")
-        manifest = {"name": title, "start_url": PAGE_NAME, "display": "standalone", "background_color": "#f5f6fb"}
-        (folder / "manifest.webmanifest").write_text(json.dumps(manifest, ensure_ascii=False), encoding="utf-8")
 
     def program(self, folder: Path, predictor: Predictor) -> Program | None:
         return PageProgram(folder) if shutil.which("node") else None
@@ -121,8 +119,8 @@ def _script() -> str:
     tables = Path(translator.__file__).with_name("translator.js").read_text(encoding="utf-8")
     names = {"SHAPE": SHAPE, "REALS": REALS, "STOPS": STOPS, "LIMITS": LIMITS}
     given = f"const {{ {', '.join(names)} }} = {json.dumps(names)};\n"
-    engine = f"{tables}{given}{static('wasm_engine.js', _PACKAGE)}"
+    search = f"{tables}{given}{static('wasm_engine.js', _PACKAGE)}{static('page_search.js', _PACKAGE)}"
     return (
-        f"// begin of the engine\n{engine}// end of the engine\n{bundle('viewer.js')}\n"
-        f"{static('translator_page.js', _PACKAGE)}"
+        f'// begin of the search\nfunction search(port) {{\n"use strict";\n{search}}}\n// end of the search\n'
+        f"{bundle('viewer.js')}\n{static('translator_page.js', _PACKAGE)}"
     )

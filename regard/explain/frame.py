@@ -5,6 +5,7 @@ import secrets
 from collections.abc import Mapping
 from html import escape
 from importlib.resources import files
+from urllib.parse import quote
 
 from regard.explain.tokens import visible_line
 
@@ -26,7 +27,7 @@ def framed(
     """Return a whole page around a body; `body`, `tools` and `attributes` are HTML, the title is text.
 
     Only the script and the style with the page's nonce may run; `images` are the allowed sources of images.
-    An `app` may run WebAssembly, and be installed by the manifest and the worker beside it.
+    An `app` may run WebAssembly, start workers of its own script, and be installed by a manifest inside it.
     """
     fields = {
         "nonce": secrets.token_urlsafe(18),
@@ -35,8 +36,8 @@ def framed(
         "tools": tools,
         "attributes": attributes,
         "images": images,
-        "more": " 'wasm-unsafe-eval'; worker-src 'self'; manifest-src 'self'" if app else "",
-        "links": '<link rel="manifest" href="manifest.webmanifest">\n' if app else "",
+        "more": " 'wasm-unsafe-eval'; worker-src 'self' blob:; manifest-src data:" if app else "",
+        "icon": quote(static("mark.svg")),
         "body": body,
         "script": script,
     }

@@ -17,95 +17,106 @@ const TEXTS = {
     failed: (why) => `翻译模型无法在此运行：${why}`, cut: "在长度上限处截断",
   },
 };
-const PAUSE = 120; // milliseconds without a key before text is translated
-const SPACE = "\u2581", END = "</s>";
+const PAUSE = 60; // milliseconds without a key before text is translated
+const LATE = 250; // milliseconds after which a search that nobody wants any more is ended with its worker
+const MOST_KEPT = 1000; // lines whose translations are kept: typing changes one line
 const byId = (id) => document.getElementById(id);
-const embedded = (id) => Uint8Array.from(atob(byId(id).textContent), (character) => character.charCodeAt(0));
 
-class PageTranslator {
-  static async open() {
-    const settings = JSON.parse(byId("settings").textContent), tables = JSON.parse(byId("pieces").textContent);
-    const made = new PageTranslator();
-    made.engine = await WasmEngine.open(embedded("engine"), settings, embedded("weights"));
-    [made.source, made.target] = [settings.source, settings.target].map((name) => Regard.pieceTable(tables[name]));
-    made.settings = settings;
-    made.kept = new Map(); // of sentences: typing changes one line
-    return made;
+// The search in a worker of its own, or beside the page where the browser allows none from a file.
+class Searcher {
+  constructor(heard) {
+    this.heard = heard;
+    this.program = URL.createObjectURL(new Blob([`(${search})(self)`], { type: "text/javascript" }));
+    this.jobs = []; // without an answer
+    this.begin();
   }
 
-  // Return the translation of a line as the viewer reads it; null of an empty one. Throws RangeError for one that is too long.
-  line(text) {
-    if (!text.trim()) return null;
-    if (!this.kept.has(text)) this.kept.set(text, this.answer(text));
-    return this.kept.get(text);
+  begin() {
+    try {
+      this.worker = new Worker(this.program);
+    } catch {
+      const { port1, port2 } = new MessageChannel();
+      search(port2);
+      this.worker = port1;
+    }
+    this.worker.onmessage = ({ data }) => {
+      clearTimeout(this.timer);
+      this.jobs = this.jobs.filter(({ text, ids }) => text !== data.text || !ids !== !data.ids);
+      this.heard(data);
+    };
+    this.worker.onerror = (event) => this.heard({ fault: event.message });
+    const parts = ["settings", "pieces", "engine", "weights"];
+    this.worker.postMessage({ open: Object.fromEntries(parts.map((id) => [id, byId(id).textContent])) });
   }
 
-  answer(text) {
-    const { max_source: most, shape } = this.settings, ids = [...this.source.encode(text), shape.end];
-    if (ids.length > most) throw new RangeError(String(most - 1));
-    const [best] = this.engine.translate([ids], this.target.first);
-    return { answers: "text", source: text, text: this.target.decode(best.ids), ids: [ids, best.ids], score: best.score, finished: best.finished,
-      log_probs: best.logProbs, alternatives: [], flags: [], explanation: null };
+  // Replace what is searched. A line is searched without a break: where it takes too long for the next one, its worker ends.
+  ask(jobs) {
+    const busy = this.jobs.length > 0;
+    this.jobs = jobs;
+    this.worker.postMessage(jobs);
+    clearTimeout(this.timer);
+    if (busy && this.worker.terminate) this.timer = setTimeout(() => this.restart(), LATE);
   }
 
-  // The same with the weights of each word over the source.
-  explained(prediction) {
-    if (prediction.explanation) return prediction;
-    const [source, target] = prediction.ids, { logProbs, weights } = this.engine.force(source, target);
-    const tokens = (table, ids) => [...ids.map((one) => table.listed[one]), END];
-    const [read, written] = [tokens(this.source, source.slice(0, -1)), tokens(this.target, target)];
-    return Object.assign(prediction, { log_probs: logProbs, explanation: {
-      source_tokens: read, target_tokens: written, source_words: words(read, this.source), target_words: words(written, this.target),
-      alignment: written.map((_, row) => [weights[row].indexOf(Math.max(...weights[row])), row]), weights, shares: true, maps: [] } });
+  restart() {
+    this.worker.terminate();
+    this.begin();
+    this.worker.postMessage(this.jobs);
   }
-}
-
-// Words of pieces: [{text, pieces: [position]}].
-function words(pieces, { kind }) {
-  const found = [];
-  const begins = { words: () => true, characters: (piece) => piece === " " };
-  pieces.forEach((piece, at) => {
-    const first = piece === END || !found.length || (begins[kind] ?? ((one) => one.startsWith(SPACE)))(piece);
-    if (first) found.push({ text: "", pieces: [] });
-    const text = kind === "words" || kind === "characters" ? piece.trim() : piece.replaceAll(SPACE, "");
-    found.at(-1).text += text;
-    found.at(-1).pieces.push(at);
-  });
-  return found.filter(({ text }) => text);
 }
 
 const viewer = new Viewer(byId("viewer"), { open: true });
-let t = speaker("en", TEXTS), translator = null, timer = 0, chosen = null, status = () => t("opening");
+const kept = new Map(); // of lines: {row}, {most} or {fault}
+let t = speaker("en", TEXTS), timer = 0, frame = 0, shown = [], chosen = null, status = () => t("opening");
+
+function heard({ ready, text, ids, explanation, ...answer }) {
+  if (ready) status = () => t("ready");
+  else if (answer.fault) status = () => t("failed", answer.fault);
+  if (ids && explanation) {
+    const { row } = kept.get(text) ?? {};
+    if (row) row.explanation = explanation;
+    if (row && row === chosen) viewer.show(row);
+  } else if (text !== undefined && !ids) {
+    kept.set(text, answer);
+    if (kept.size > MOST_KEPT) kept.delete(kept.keys().next().value);
+  }
+  frame ||= requestAnimationFrame(draw);
+}
+
+const searcher = new Searcher(heard);
+const lines = () => byId("text").value.split("\n");
+
+// Ask for what is not there yet: lines, and why the words of the chosen one were chosen.
+function ask() {
+  const jobs = [...new Set(lines())].filter((text) => text.trim() && !kept.has(text)).map((text) => ({ text }));
+  if (chosen && !chosen.explanation) jobs.push({ text: chosen.source, ids: chosen.ids });
+  searcher.ask(jobs);
+}
 
 function speak(language) {
   t = speaker(language, TEXTS);
   tellAll(t);
   viewer.speak(language);
-  byId("status").textContent = status();
   draw();
 }
 
+// A line has its last translation until the new one is there.
 function draw() {
-  const lines = translator ? byId("text").value.split("\n") : [];
-  const rows = lines.map((line) => {
-    try {
-      return translator.line(line);
-    } catch (error) {
-      if (error instanceof RangeError) return t("long", error.message);
-      status = () => t("failed", error.message);
-      return null;
-    }
-  });
-  byId("result").replaceChildren(...rows.map((row) => {
-    if (row === null) return element("p", {}, "\u00a0");
-    if (typeof row === "string") return element("p", { class: "quiet" }, row);
-    const made = element("button", { type: "button", dir: "auto", "aria-pressed": String(row === chosen), title: row.finished ? null : t("cut") }, row.text);
-    made.addEventListener("click", () => show(row));
-    return element("p", {}, made);
-  }));
+  frame = 0;
+  const answers = lines().map((text, at) => (text.trim() ? kept.get(text) ?? { ...shown[at], old: true } : {}));
+  shown = answers;
+  byId("result").replaceChildren(...answers.map(drawn));
+  byId("result").setAttribute("aria-busy", String(answers.some(({ old }) => old)));
   byId("status").textContent = status();
-  if (chosen && !rows.includes(chosen)) show(rows.find((row) => row?.ids) ?? null);
-  else if (!chosen) show(rows.find((row) => row?.ids) ?? null);
+  const rows = answers.map(({ row }) => row).filter(Boolean);
+  if (!rows.includes(chosen)) show(rows[0] ?? null);
+}
+
+function drawn({ row, most, old }) {
+  if (!row) return element("p", { class: "quiet" }, most ? t("long", most) : "\u00a0");
+  const made = element("button", { type: "button", dir: "auto", "aria-pressed": String(row === chosen), title: row.finished ? null : t("cut") }, row.text);
+  made.addEventListener("click", () => show(row));
+  return element("p", old ? { class: "old" } : {}, made);
 }
 
 // Show why the words of a line were chosen; null: of none.
@@ -113,13 +124,23 @@ function show(row) {
   if (row === chosen) return;
   chosen = row;
   byId("why").hidden = !row;
-  if (row) viewer.show(translator.explained(row));
+  if (row?.explanation) viewer.show(row);
+  else if (row) ask();
   for (const one of byId("result").querySelectorAll("button")) one.setAttribute("aria-pressed", String(one.textContent === row?.text));
+}
+
+// A page of one file brings its icon and its manifest: a browser that reads it from a server can install it.
+function offer() {
+  const icon = document.querySelector('link[rel="icon"]').href;
+  const manifest = { name: document.title, short_name: document.title, start_url: location.href.split("#")[0], scope: new URL(".", location.href).href,
+    display: "standalone", background_color: "#f5f6fb", theme_color: "#4338ca", icons: [{ src: icon, sizes: "any", type: "image/svg+xml" }] };
+  document.head.append(element("link", { rel: "manifest", href: `data:application/manifest+json,${encodeURIComponent(JSON.stringify(manifest))}` }));
+  navigator.serviceWorker?.register("worker.js").catch(() => {}); // without it beside the page, it is read anew each time
 }
 
 byId("text").addEventListener("input", () => {
   clearTimeout(timer);
-  timer = setTimeout(draw, PAUSE);
+  timer = setTimeout(() => { draw(); ask(); }, PAUSE);
 });
 byId("copy").addEventListener("click", async () => {
   const text = [...byId("result").children].map((line) => line.textContent.replaceAll("\u00a0", "")).join("\n");
@@ -128,12 +149,4 @@ byId("copy").addEventListener("click", async () => {
   setTimeout(() => { byId("copy").textContent = t("copy"); }, 1500);
 });
 speak(connectSettings(byId("language"), byId("theme"), TEXTS, speak));
-PageTranslator.open().then((opened) => {
-  translator = opened;
-  status = () => t("ready");
-  draw();
-}, (error) => {
-  status = () => t("failed", error.message);
-  byId("status").textContent = status();
-});
-if (location.protocol.startsWith("http")) navigator.serviceWorker?.register("worker.js");
+if (location.protocol.startsWith("http")) offer();
