@@ -17,7 +17,6 @@ RUN pip install --index-url "$TORCH_INDEX" "$(grep '^torch==' constraints.txt)"
 COPY pyproject.toml README.md LICENSE ./
 RUN mkdir regard && touch regard/__init__.py && pip install '.[serve]' -c constraints.txt && pip uninstall --yes regard
 COPY regard regard
-COPY regard_runtime regard_runtime
 RUN pip install --no-deps . -c constraints.txt && python -m compileall -q /venv/lib
 
 FROM python:${PYTHON}-slim

@@ -10,7 +10,7 @@ TORCH := $(shell sed -n '/^torch==/p' constraints.txt)
 PEERS := .venv-bench
 PEERS_PIP = $(PEERS)/bin/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
 JOEYNMT_NEEDS := importlib-metadata packaging pandas plotly protobuf sacremoses subword-nmt tensorboard
-SOURCES := regard regard_runtime tests benchmarks website
+SOURCES := regard tests benchmarks website
 unexport PYTHONDONTWRITEBYTECODE # where it is set, every process that a test starts compiles all modules anew
 export OMP_NUM_THREADS ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu 2>/dev/null || echo 2)
 

@@ -18,7 +18,7 @@ from startup import race
 from timing import interleaved
 
 PROGRAM = """import ctypes, sys
-from regard_runtime import __main__, translator
+from regard.runtime import __main__, translator
 place = sys.argv.pop(1)
 translator.engine_library = lambda: ctypes.CDLL(place)
 __main__.main()"""
@@ -31,7 +31,7 @@ def opened(
     from regard.exchange import export_folder, format_named
     from regard.predictor import load
     from regard.predictor.engines.runtime import compiled_engine
-    from regard_runtime import RuntimeTranslator
+    from regard.runtime import RuntimeTranslator
 
     compiled = compiled_engine()
     runs, starts, equal = dict[str, Callable[[], Any]](), {"regard": ["-m", "regard", "predict", str(run)]}, list[str]()

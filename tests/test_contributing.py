@@ -13,7 +13,7 @@ import yaml
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "CONTRIBUTING.md"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-COPIED = ("regard", "regard_runtime", "tests", "configs", "docs")
+COPIED = ("regard", "tests", "configs", "docs")
 TABLE, CONFIG = "regard/attention/scores/__init__.py", "configs/translation/{}.yaml"
 TESTS = (
     "tests/contracts/test_attention_contract.py",

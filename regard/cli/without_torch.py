@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from regard.documents.passages import Passage
     from regard.results import Explanation, TextPrediction
-    from regard_runtime import RuntimeTranslator, Translation
-    from regard_runtime.pieces import PieceTable, SentencePieceTable
+    from regard.runtime import RuntimeTranslator, Translation
+    from regard.runtime.pieces import PieceTable, SentencePieceTable
 
-_SETTINGS = "translator.json"  # regard_runtime.folder's, whose import each command would wait for
+_SETTINGS = "translator.json"  # regard.runtime.folder's, whose import each command would wait for
 _SPECIAL = re.compile(r"-|[A-Za-z_][\w.-]*=|$|.*[\r\n]", re.DOTALL)  # an option, a setting, nothing, several lines
 
 
@@ -31,7 +31,7 @@ def answer_without_torch(words: Sequence[str]) -> bool:
             return False
     if any(_SPECIAL.match(one) or os.path.exists(one) for one in texts):  # no fault of a name that is too long
         return False
-    from regard_runtime import RuntimeTranslator
+    from regard.runtime import RuntimeTranslator
 
     try:
         translator = RuntimeTranslator(folder)
@@ -70,7 +70,7 @@ def _sentences(translator: "RuntimeTranslator", passages: Sequence["Passage"]) -
     """Yield the prediction of each sentence; one in a script that training never saw is copied."""
     from regard.documents.unknown_words import COPIED, unknown_script
     from regard.results import TextPrediction
-    from regard_runtime.loops import LOOPED
+    from regard.runtime.loops import LOOPED
 
     alphabet = _alphabet(translator.source)
     copied = [unknown_script(passage.text, alphabet) for passage in passages]

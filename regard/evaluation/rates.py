@@ -8,7 +8,7 @@ import numpy as np
 from regard.errors import RegardError
 from regard.evaluation.metric import Corpus, Rate, Statistics
 from regard.evaluation.tokenization import words
-from regard_runtime.loops import loop_of
+from regard.runtime.loops import loop_of
 
 SIGNATURE = "words:unicode|han:characters"
 

@@ -19,14 +19,14 @@ from regard.exchange.format import Format, Program
 from regard.exchange.runtime import RuntimeFormat
 from regard.explain.frame import bundle, filled, framed, static
 from regard.explain.page import html_json
-from regard.ops.user_cache import made_folder, read_own
 from regard.predictor import Predictor
 from regard.predictor.engines import translator
-from regard_runtime.build import build_wasm, wasm_name
-from regard_runtime.engine import LIMITS, REALS, SHAPE, STOPS
-from regard_runtime.folder import SETTINGS_NAME
-from regard_runtime.library import FOLDER
-from regard_runtime.translator import WEIGHTS_NAME
+from regard.runtime.build import build_wasm, wasm_name
+from regard.runtime.engine import LIMITS, REALS, SHAPE, STOPS
+from regard.runtime.folder import SETTINGS_NAME
+from regard.runtime.library import FOLDER
+from regard.runtime.translator import WEIGHTS_NAME
+from regard.runtime.user_cache import made_folder, read_own
 
 PAGE_NAME = "translator.html"
 _PACKAGE = "regard.exchange"

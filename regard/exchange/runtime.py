@@ -1,4 +1,4 @@
-"""Folders of regard_runtime: a Transformer for the compiled engine, without torch around it."""
+"""Folders of regard.runtime: a Transformer for the compiled engine, without torch around it."""
 
 import hashlib
 from collections.abc import Sequence
@@ -20,8 +20,8 @@ from regard.ops.quantization import row_scales
 from regard.pieces import BOS, EOS, PAD, UNK
 from regard.predictor import Predictor
 from regard.predictor.engines.runtime import compiled_engine
-from regard_runtime.engine import REALS
-from regard_runtime.translator import WEIGHTS_NAME, RuntimeTranslator
+from regard.runtime.engine import REALS
+from regard.runtime.translator import WEIGHTS_NAME, RuntimeTranslator
 
 _COMPILED = {"encoder": "transformer", "decoder": "transformer", "embedder": "words", "head": "linear"}
 _ALIGNED = 64  # bytes: where each tensor begins
@@ -35,7 +35,7 @@ RuntimeTables = Annotated[
 
 
 class RuntimeFormat(Format):
-    """A folder that `regard_runtime` opens."""
+    """A folder that `regard.runtime` opens."""
 
     name = "runtime"
     aliases = "regard-runtime, regard_runtime"
@@ -65,7 +65,7 @@ class RuntimeFormat(Format):
 class RuntimeProgram:
     """The engine on a folder."""
 
-    name = "regard_runtime"
+    name = "regard.runtime"
 
     def __init__(self, folder: Path) -> None:
         self._translator = RuntimeTranslator(folder, library=compiled_engine())

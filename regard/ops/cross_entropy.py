@@ -11,9 +11,9 @@ from torch.autograd.function import once_differentiable
 
 from regard.ops import kernels
 from regard.ops.functional import wide
-from regard.ops.kernels.library import library
 from regard.ops.linear import linear, summed
 from regard.ops.plain import is_plain
+from regard.runtime.compiled import library
 
 # 20 MB of logits at 10,000 words; with fewer, adding up the table's gradient costs more, as measured
 LOSS_ROWS = 512

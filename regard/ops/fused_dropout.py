@@ -14,9 +14,9 @@ from torch.nn import functional
 
 from regard.ops import kernels
 from regard.ops.dropout import Dropout, random_bytes, threshold_of
-from regard.ops.kernels.library import library
 from regard.ops.linear import are_halved
 from regard.ops.plain import is_plain
+from regard.runtime.compiled import library
 
 DROPOUT_SOURCE = Path(kernels.__file__).with_name("dropout.cpp")
 

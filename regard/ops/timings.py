@@ -16,7 +16,7 @@ from torch.nn import functional
 from regard.compat import onednn_linear
 from regard.config.atomic_write import write_atomically
 from regard.ops.processor import processor
-from regard.ops.user_cache import cache_folder, made_folder, read_own
+from regard.runtime.user_cache import cache_folder, made_folder, read_own
 
 PRODUCT_KINDS = {  # of products: rows, in_dim and out_dim of the one that is measured
     "small": (32, 128, 128),

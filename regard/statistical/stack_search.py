@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from regard.arrays import Floats
 from regard.data.ragged import Ragged
-from regard.ops.kernels.library import library
 from regard.ops.plain import is_plain
+from regard.runtime.compiled import library
 from regard.statistical.ngram_model import Ints, NgramModel
 from regard.statistical.reordering import DISCONTINUOUS, MONOTONE, SWAP
 

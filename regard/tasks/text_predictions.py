@@ -8,7 +8,7 @@ from regard.data.columns import TextColumn
 from regard.decoding import Hypothesis
 from regard.records import PAD, Sequences
 from regard.results import TextPrediction
-from regard_runtime.loops import LOOPED, loop_of
+from regard.runtime.loops import LOOPED, loop_of
 
 
 def text_prediction(source: str, ranked: Sequence[Hypothesis], target: TextColumn) -> TextPrediction:

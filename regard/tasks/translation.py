@@ -18,6 +18,7 @@ from regard.models.model import WrittenColumn
 from regard.pieces import END
 from regard.records import PAD, Batch
 from regard.results import AttentionMap, Explanation, Prediction, TextPrediction, TokenRole, Tokens, WordRelevance
+from regard.runtime.loops import loop_of
 from regard.tasks.example_texts import ExampleTexts, Ids
 from regard.tasks.relevance_view import RelevanceView
 from regard.tasks.spec import TaskSpec, Wording
@@ -28,7 +29,6 @@ from regard.tasks.text_predictions import (
     without_loop,
 )
 from regard.text.clean import clean
-from regard_runtime.loops import loop_of
 
 
 class TranslationTexts(ExampleTexts):

@@ -11,9 +11,9 @@ from regard.attention.attention import Attention
 from regard.attention.kernels import short
 from regard.attention.multihead import Heads
 from regard.attention.weightings.softmax import SoftmaxWeighting
-from regard.ops.kernels.library import library
 from regard.ops.plain import plain
 from regard.registry import Choice
+from regard.runtime.compiled import library
 
 pytestmark = pytest.mark.skipif(library(short.ATTENTION_SOURCE) is None, reason="this machine has no compiler")
 

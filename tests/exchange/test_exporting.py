@@ -11,7 +11,7 @@ from regard.exchange import FORMATS, export_folder, format_named, format_of, imp
 from regard.predictor import load
 from regard.predictor.engines.runtime import compiled_engine
 from regard.runs.training import train
-from regard_runtime import RuntimeTranslator
+from regard.runtime import RuntimeTranslator
 
 SEARCH = "decoding.search={name: beam, size: 4, stop: best_full, at_limit: free, max_ratio: 0.0, max_extra: 30}"
 NETWORK = ["model.dim=32", "model.encoder.num_layers=2", "model.decoder.num_layers=1", "model.attention.num_heads=4",

@@ -23,9 +23,9 @@ from regard.predictor.engines import translator
 from regard.predictor.engines.translator import Beams
 from regard.records import BOS, EOS, Batch
 from regard.registry import Choice
+from regard.runtime.pieces import piece_table
 from regard.text import train_tokenizer
 from regard.text.sentencepiece import PieceList, SentencePieceTokenizer
-from regard_runtime.pieces import piece_table
 
 SCRIPT = Path(translator.__file__).with_suffix(".js")
 TOKENIZERS = {

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from regard.ops.kernels import library as building
 from regard.ops.processor import processor
+from regard.runtime import compiled as building
 
 BUILDS = {"AVX2": ("-mavx2", "-mfma"), "any processor": ()}
 

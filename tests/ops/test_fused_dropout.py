@@ -9,8 +9,8 @@ from regard.layers.feedforwards.position_wise import PositionWise
 from regard.ops import fused_dropout
 from regard.ops.dropout import Dropout, dropout
 from regard.ops.fused_dropout import add_dropped, relu_dropped
-from regard.ops.kernels.library import library
 from regard.ops.plain import plain
+from regard.runtime.compiled import library
 
 SHAPE = (3, 5, 7)  # no whole number of vectors
 

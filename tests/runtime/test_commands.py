@@ -9,10 +9,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from regard_runtime import __main__ as commands
-from regard_runtime.engine import SearchRules
-from regard_runtime.server import MOST_TEXTS, Server
-from regard_runtime.translator import Forced, Translation
+from regard.runtime import __main__ as commands
+from regard.runtime.engine import SearchRules
+from regard.runtime.server import MOST_TEXTS, Server
+from regard.runtime.translator import Forced, Translation
 
 RULES = SearchRules(4, 1.0, False, "exact", 0, "end", 2.0, 10)
 

@@ -8,14 +8,14 @@ import tarfile
 import zipfile
 from pathlib import Path
 
-from regard_runtime.library import VARIANTS, sources_digest
+from regard.runtime.library import VARIANTS, sources_digest
 
 ROOT = Path(__file__).parents[2]
 
 
 def test_a_wheel_is_built_of_the_source_distribution_alone(tmp_path, monkeypatch):
     checkout = tmp_path / "checkout"
-    for name in ("runtime", "regard_runtime", "regard/ops/kernels"):
+    for name in ("runtime", "regard/runtime", "regard/ops/kernels"):
         shutil.copytree(ROOT / name, checkout / name, ignore=shutil.ignore_patterns("*.egg-info", "build", "lib"))
     compiler = tmp_path / "compiler.py"  # writes its command into what it would make
     compiler.write_text("import sys\nopen(sys.argv[-1], 'w').write(' '.join(sys.argv[1:-1]))\n")
@@ -34,6 +34,6 @@ def test_a_wheel_is_built_of_the_source_distribution_alone(tmp_path, monkeypatch
         inside = {one.partition("purelib/regard_runtime/")[2]: one for one in wheel.namelist() if "/purelib/" in one}
         digest = wheel.read(inside["lib/sources.sha256"]).decode()
     engines = {f"lib/{one.file_name}" for one in VARIANTS if one.machine == platform.machine()}
-    modules = {one.name for one in (ROOT / "regard_runtime").glob("*.py")}
+    modules = {one.name for one in (ROOT / "regard" / "runtime").glob("*.py")}
     assert inside.keys() == modules | engines | {"lib/sources.sha256"}
     assert digest == sources_digest()

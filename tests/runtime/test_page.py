@@ -43,8 +43,13 @@ def test_page_is_one_file_that_asks_for_nothing(predictor, tmp_path, monkeypatch
     settings = json.loads(re.search(r'id="settings">([^<]*)<', text)[1])
     assert settings["program"] == "runtime" and len(text) < 1_000_000
     assert "worker-src 'self' blob:" in policy and "manifest-src data:" in policy
-    assert re.search(r'rel="icon" href="data:image/svg\+xml,%3Csvg', text) and page.PAGE_NAME in (tmp_path / "out" / "worker.js").read_text()
-    assert sorted(one.name for one in (tmp_path / "out").iterdir() if one.suffix in (".html", ".js", ".webmanifest")) == [page.PAGE_NAME, "worker.js"]
+    assert (
+        re.search(r'rel="icon" href="data:image/svg\+xml,%3Csvg', text)
+        and page.PAGE_NAME in (tmp_path / "out" / "worker.js").read_text()
+    )
+    assert sorted(
+        one.name for one in (tmp_path / "out").iterdir() if one.suffix in (".html", ".js", ".webmanifest")
+    ) == [page.PAGE_NAME, "worker.js"]
 
 
 def test_hostile_names_are_text(predictor, tmp_path, monkeypatch):

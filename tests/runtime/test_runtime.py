@@ -24,10 +24,11 @@ from regard.predictor.engines.runtime import compiled_engine
 from regard.records import EOS
 from regard.reports.behaviour import open_contestants
 from regard.runs.training import train
-from regard_runtime import FolderError, RuntimeTranslator
-from regard_runtime.build import build
-from regard_runtime.engine import REALS, SHAPE, EngineFault
-from regard_runtime.library import SOURCE, VARIANTS, processor_flags, variants_of
+from regard.runtime import FolderError, RuntimeTranslator
+from regard.runtime.build import build
+from regard.runtime.engine import REALS, SHAPE, EngineFault
+from regard.runtime.library import SOURCE, VARIANTS, variants_of
+from regard.runtime.processor import processor
 
 ROOT = Path(__file__).parents[2]
 TEXTS = toy_lines(0, 60, "test")
@@ -158,7 +159,7 @@ def test_nothing_becomes_nothing_and_long_texts_are_named(export):
 
 
 def test_no_torch_is_imported(export):
-    code = "import sys, regard_runtime; print(sorted({'torch', 'numpy', 'regard'} & {*sys.modules}))"
+    code = "import sys, regard.runtime.translator; print(sorted({'torch', 'numpy', 'pydantic'} & {*sys.modules}))"
     found = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
 
@@ -308,7 +309,7 @@ def test_engine_answers_as_the_run_does(run, export):
 
 
 def test_predict_answers_an_export_without_torch(export, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("regard_runtime.translator.engine_library", compiled_engine)
+    monkeypatch.setattr("regard.runtime.translator.engine_library", compiled_engine)
     texts = [*TEXTS[:20], "Two dogs: 37 of them. See https://example.org/a!", "你好世界", "the Жук dog", " a dog "]
     assert answer_without_torch(["predict", str(export), *texts])
     shown = capsys.readouterr()
@@ -320,7 +321,7 @@ def test_predict_answers_an_export_without_torch(export, tmp_path, monkeypatch, 
         assert not answer_without_torch(["predict", str(export), *words])
     assert not answer_without_torch(["predict", str(tmp_path), "a"]) and not answer_without_torch(["train"])
     code = (
-        "import sys; from regard.cli import without_torch; import regard_runtime.translator as place\n"
+        "import sys; from regard.cli import without_torch; import regard.runtime.translator as place\n"
         f"place.engine_library = lambda: place.ctypes.CDLL({compiled_engine()._name!r})\n"
         f"assert without_torch.answer_without_torch(['predict', {str(export)!r}, 'a dog'])\n"
         "print({'torch', 'numpy', 'typer'} & {*sys.modules})"
@@ -340,7 +341,7 @@ def test_sizes_are_named_alike_in_both_languages():
 @pytest.mark.slow
 def test_every_variant_writes_the_same_texts(run, export, tmp_path):
     wanted = [one.text for one in load(run).predict(TEXTS, safeguards=False)]
-    variants = variants_of(platform.machine(), processor_flags())
+    variants = variants_of(platform.machine(), processor().flags)
     for one, file in zip(variants, build(variants, tmp_path), strict=True):
         found = RuntimeTranslator(export, library=ctypes.CDLL(str(file)), threads=1).translate(TEXTS, safeguards=False)
         assert (one.name, found) == (one.name, wanted)

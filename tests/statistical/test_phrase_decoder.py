@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from regard.ops.kernels.library import library
 from regard.ops.plain import plain
+from regard.runtime.compiled import library
 from regard.statistical import stack_search
 from regard.statistical.kneser_ney import kneser_ney
 from regard.statistical.phrase_decoder import PHRASE_FEATURES, Box, PhraseDecoder, RequiredPhrase, SearchLimits, copies

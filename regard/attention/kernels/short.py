@@ -11,8 +11,8 @@ from torch.autograd.function import once_differentiable
 from regard.attention.parts import Memory, Score, View, Weighting
 from regard.compat import functorch_is_active
 from regard.ops import kernels
-from regard.ops.kernels.library import library
 from regard.ops.plain import is_plain
+from regard.runtime.compiled import library
 
 SHORT_KEYS, _QUERIES, DIM = 64, 256, 256  # at most: what stays in a core's cache
 ATTENTION_SOURCE = Path(kernels.__file__).with_name("short_attention.cpp")

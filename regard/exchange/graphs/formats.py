@@ -11,8 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-import regard_runtime.folder
-import regard_runtime.pieces
+import regard.runtime.folder
+import regard.runtime.pieces
 from regard.data.columns import TextColumn
 from regard.data.sealed import file_digest
 from regard.errors import RegardError
@@ -28,7 +28,7 @@ from regard.predictor.engines import translator
 from regard.predictor.engines.graphs import opened_graphs
 from regard.predictor.engines.runtime import beam_rules
 from regard.predictor.engines.translator import DECODER_GRAPH, ENCODER_GRAPH, present
-from regard_runtime.folder import SETTINGS_NAME
+from regard.runtime.folder import SETTINGS_NAME
 
 
 class GraphFormat(Format):
@@ -60,9 +60,9 @@ class GraphFormat(Format):
             **named, **self.write_graphs(graphs, folder),
         }  # fmt: skip
         write_settings(settings, folder)
-        copied = [Path(str(module.__file__)) for module in (regard_runtime.folder, regard_runtime.pieces, translator)]
+        copied = [Path(str(module.__file__)) for module in (regard.runtime.folder, regard.runtime.pieces, translator)]
         for file in (*copied, *(copied[-1].with_name(name) for name in self.scripts)):
-            text = file.read_text(encoding="utf-8").replace("from regard_runtime.", "from ")
+            text = file.read_text(encoding="utf-8").replace("from regard.runtime.", "from ")
             (folder / file.name).write_text(text, encoding="utf-8")
 
     def program(self, folder: Path, predictor: Predictor) -> Program | None:

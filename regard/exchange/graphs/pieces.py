@@ -1,4 +1,4 @@
-"""Tokenizers as plain values, for the programs beside an export (`regard_runtime.pieces` reads them)."""
+"""Tokenizers as plain values, for the programs beside an export (`regard.runtime.pieces` reads them)."""
 
 import struct
 from collections.abc import Iterator

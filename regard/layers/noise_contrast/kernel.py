@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from regard.ops.kernels.library import library
+from regard.runtime.compiled import library
 
 _SOURCE = Path(__file__).with_name("noise_contrast.cpp")
 _POINTER, _LONG, _INT = ctypes.c_void_p, ctypes.c_int64, ctypes.c_int

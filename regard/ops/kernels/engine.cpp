@@ -12,7 +12,7 @@
 
 namespace {
 
-// The order of `shape` and `reals` of `open_engine`: names of regard_runtime/engine.py.
+// The order of `shape` and `reals` of `open_engine`: names of regard/runtime/engine.py.
 enum Shape {
   kDim, kPre, kActivation, kEncoderLayers, kDecoderLayers, kEncoderHeads, kOwnHeads, kCrossHeads, kZeroBegin,
   kAlignedLayer, kPaddingId, kBeginId, kEndId, kUnknownId

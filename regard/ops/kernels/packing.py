@@ -12,9 +12,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from regard.compat import functorch_is_active
-from regard.ops.kernels.library import library
 from regard.ops.plain import is_plain
 from regard.ops.quantization import row_scales
+from regard.runtime.compiled import library
 
 _T = TypeVar("_T")
 Precision = Literal["float32", "int8"]

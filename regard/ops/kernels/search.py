@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from regard.ops.kernels.library import library
 from regard.ops.kernels.packing import ProductStruct
 from regard.ops.kernels.transformer import MIRRORS as TRANSFORMER
 from regard.ops.kernels.transformer import PackedStack, PastStruct, StackStruct, StepMemory
 from regard.ops.kernels.vocabulary import MOST_WORDS, PackedTable
 from regard.pieces import BOS, EOS, PAD, SPECIALS, UNK
+from regard.runtime.compiled import library
 
 _SOURCE = Path(__file__).with_name("search.cpp")
 

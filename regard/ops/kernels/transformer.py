@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from regard.ops.kernels.library import library
 from regard.ops.kernels.packing import PackedProduct, Precision, ProductStruct
+from regard.runtime.compiled import library
 
 _SOURCE = Path(__file__).with_name("transformer.cpp")
 MOST_HEADS = 128  # kWidest of transformer.cpp

@@ -7,9 +7,9 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from regard.ops.kernels.library import library
 from regard.ops.kernels.packing import PackedProduct, Precision, ProductStruct
 from regard.pieces import UNK
+from regard.runtime.compiled import library
 
 _SOURCE = Path(__file__).with_name("vocabulary.cpp")
 MOST_WORDS = 64  # words of a row; torch's selection is quicker for more

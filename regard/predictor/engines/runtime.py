@@ -1,4 +1,4 @@
-"""The compiled engine of regard_runtime: its own beam and greedy search over an export."""
+"""The compiled engine of regard.runtime: its own beam and greedy search over an export."""
 
 import functools
 from ctypes import CDLL
@@ -9,13 +9,13 @@ import torch
 
 from regard.decoding import BeamSearch, GreedySearch, Hypothesis, Search
 from regard.errors import CheckpointError, ConfigError, RegardError
-from regard.ops.kernels.library import library
 from regard.predictor.engines.export_engine import Export, ExportEngine, MissingNetwork, OpenedEngine
 from regard.records import Batch, Decoded
+from regard.runtime import RuntimeTranslator
+from regard.runtime.compiled import library
+from regard.runtime.engine import SearchRules
+from regard.runtime.library import SOURCE, engine_library
 from regard.tasks.text_predictions import rows_of
-from regard_runtime import RuntimeTranslator
-from regard_runtime.engine import SearchRules
-from regard_runtime.library import SOURCE, engine_library
 
 
 class RuntimeEngine(ExportEngine):

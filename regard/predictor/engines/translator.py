@@ -17,8 +17,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from regard_runtime.folder import read_json, read_settings
-from regard_runtime.pieces import piece_table
+from regard.runtime.folder import read_json, read_settings
+from regard.runtime.pieces import piece_table
 
 _BOS, _EOS = 1, 2
 ENCODER_GRAPH, DECODER_GRAPH = "encoder_model", "decoder_model"

@@ -10,7 +10,6 @@ from rapidfuzz import fuzz
 from regard.documents.numeral_faults import has_number_word
 from regard.evaluation.rates import loops_inside
 from regard.scripts import HAN, UNSPACED
-from regard_runtime.loops import loop_of
 
 NEGATIONS = {  # without_accents; opposites of single sentences are in texts.yaml
     "en": r"\b(?:not|no|none|never|nobody|nothing|nowhere|neither|nor|without|cannot|hardly|lacks?|absent|missing"

@@ -15,8 +15,8 @@ from regard.layers.recurrent.kernels import Ended, Parts, choose
 from regard.layers.recurrent.kernels.choose import loop, scan
 from regard.layers.recurrent.kernels.sru import SRU_SOURCE, fused
 from regard.layers.recurrent.sru import SruLayer
-from regard.ops.kernels.library import library
 from regard.ops.plain import plain
+from regard.runtime.compiled import library
 
 DIM, LENGTH = 5, 7
 LENGTHS = [7, 3, 1, 0]

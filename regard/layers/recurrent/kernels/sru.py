@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from regard.layers.recurrent.kernels.parts import Ended, Parts
-from regard.ops.kernels.library import library
+from regard.runtime.compiled import library
 
 SRU_SOURCE = Path(__file__).with_name("sru.cpp")
 TYPES = {torch.float32: "float32", torch.float64: "float64"}

@@ -1,4 +1,7 @@
-"""C++ that is compiled on the machine it runs on, once: the library is kept in the user's cache."""
+"""C++ that is compiled on the machine it runs on, once: the library is kept in the user's cache.
+
+The engine without torch is one of these sources, so that both read one library.
+"""
 
 import ctypes
 import functools
@@ -8,20 +11,20 @@ import os
 import platform
 import shlex
 import subprocess
-import tempfile
 import warnings
 from pathlib import Path
 
-from regard.config.warnings import COMPILING
-from regard.ops.processor import processor
-from regard.ops.user_cache import CacheRefused, cache_folder, made_folder, read_own
+from .processor import processor
+from .user_cache import CacheRefused, cache_folder, made_folder, read_own
 
 _SECONDS = 120  # a compiler that takes longer is given up
-_HEADERS = Path(__file__).parent
+_HEADERS = Path(__file__).parents[1] / "ops" / "kernels"
 FLAGS = ("-O3", "-std=c++17", "-fPIC", "-shared", "-fno-math-errno", "-fno-trapping-math")
 TRIES = (("-march=native", "-fopenmp"), ("-march=native",), ())  # the first that compiles
 
-_log = logging.getLogger(COMPILING)
+_log = logging.getLogger(
+    "regard.compiling"
+)  # COMPILING of config/warnings.py, which is not here in the wheel of the engine
 
 
 class _Field(ctypes.Structure):
@@ -120,6 +123,8 @@ def _checksum_of(path: Path) -> Path:
 
 
 def _compile(source: Path, compiler: list[str], path: Path) -> None:
+    import tempfile  # slow to import, and rarely needed
+
     _log.info("compiling %s for this processor, once (seconds)", source.name)
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
         made, mark = Path(folder) / path.name, Path(folder) / "mark.cpp"

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TextIO
 
-from regard_runtime.folder import FolderError
-from regard_runtime.translator import RuntimeTranslator
+from .folder import FolderError
+from .translator import RuntimeTranslator
 
 _LINES = 256  # of the input that are read before they are translated
 
@@ -41,7 +41,7 @@ def align(given: argparse.Namespace, translator: RuntimeTranslator) -> None:
 
 def serve(given: argparse.Namespace, translator: RuntimeTranslator) -> None:
     """Answer requests until Ctrl-C."""
-    from regard_runtime.server import Server
+    from .server import Server
 
     with Server(translator, given.host, given.port) as server:
         print(f"http://{given.host}:{server.port}/translate is ready (Ctrl-C ends it)", flush=True)

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from regard_runtime.engine import Engine, EngineFault, EngineHypothesis, SearchRules, TensorPlace
-from regard_runtime.folder import SETTINGS_NAME, FolderError, read_json, read_settings
-from regard_runtime.library import engine_library
-from regard_runtime.loops import loop_of
-from regard_runtime.pieces import PieceTable, SentencePieceTable, piece_table
+from .engine import Engine, EngineFault, EngineHypothesis, SearchRules, TensorPlace
+from .folder import SETTINGS_NAME, FolderError, read_json, read_settings
+from .library import engine_library
+from .loops import loop_of
+from .pieces import PieceTable, SentencePieceTable, piece_table
 
 WEIGHTS_NAME = "weights.bin"
 _MOST_PLACES = 100_000  # pieces of a text: the limits of a folder are checked before memory is taken

@@ -6,7 +6,7 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from regard_runtime.translator import RuntimeTranslator
+from .translator import RuntimeTranslator
 
 MOST_BYTES, MOST_TEXTS, MOST_CLIENTS = 1_000_000, 128, 64
 _SECONDS = 30  # that a client may take for a request

@@ -3,16 +3,14 @@
 import ctypes
 import functools
 import hashlib
-import os
 import platform
-import stat
-import sys
-from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
+from .processor import processor
+
 FOLDER = Path(__file__).parent / "lib"  # of libraries that were built ahead
-SOURCE = Path(__file__).parents[1] / "regard" / "ops" / "kernels" / "engine.cpp"  # beside Regard
+SOURCE = Path(__file__).parents[1] / "ops" / "kernels" / "engine.cpp"  # in Regard
 DIGEST_NAME = "sources.sha256"  # in a folder of libraries: the sources that they were built of
 
 
@@ -48,17 +46,6 @@ def variants_of(machine: str, flags: frozenset[str]) -> list[Variant]:
     return [one for one in VARIANTS if one.machine == machine and one.flags <= flags]
 
 
-def processor_flags(listed: Path = Path("/proc/cpuinfo")) -> frozenset[str]:
-    """Return the instructions that Linux lists; none elsewhere."""
-    try:
-        with listed.open(encoding="utf-8", errors="replace") as file:
-            first = list(takewhile(str.strip, file))  # of many cores alike
-    except OSError:
-        return frozenset()
-    values = {name.strip(): value for name, _, value in (line.partition(":") for line in first)}
-    return frozenset((values.get("flags") or values.get("Features") or "").split())
-
-
 def sources_digest() -> str:
     """Return a digest of the engine's sources; "" where they are not installed."""
     if not SOURCE.is_file():
@@ -69,31 +56,24 @@ def sources_digest() -> str:
 
 @functools.cache
 def engine_library() -> ctypes.CDLL:
-    """Return the library for this processor: built ahead, else compiled once into the user's cache.
+    """Return the library for this processor: built ahead, else compiled once, as `compiled` does.
 
     Raises OSError where this package has none, and no compiler builds one.
     """
-    wanted, digest = variants_of(platform.machine(), processor_flags()), sources_digest()
-    for folder in (FOLDER, _cache()):
-        if not digest or _digest_of(folder) == digest:  # an old one has another network
-            found = [folder / one.file_name for one in wanted if (folder / one.file_name).is_file()]
-            if found and (folder == FOLDER or _is_own(folder)):
-                return ctypes.CDLL(str(found[0]))
-    if not wanted or not digest:
+    wanted, digest = variants_of(platform.machine(), processor().flags), sources_digest()
+    if not digest or _digest_of(FOLDER) == digest:  # an old one has another network
+        found = [FOLDER / one.file_name for one in wanted if (FOLDER / one.file_name).is_file()]
+        if found:
+            return ctypes.CDLL(str(found[0]))
+    if not digest:
         hint = "install the wheel of regard-runtime for it"
         raise OSError(f"{FOLDER} has no engine for this processor ({platform.machine()}); {hint}")
-    from regard_runtime.build import build
+    from .compiled import library
 
-    folder = _cache()
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    if not _is_own(folder):
-        raise OSError(f"{folder} could be written by others; set XDG_CACHE_HOME to a folder of your own")
-    print("compiling the engine for this processor, once", file=sys.stderr)
-    return ctypes.CDLL(str(build(wanted[:1], folder)[0]))
-
-
-def _cache() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "regard-runtime"
+    compiled = library(SOURCE)
+    if compiled is None:
+        raise OSError("no compiler (the variable CXX, or c++) can build it, or its cache cannot be used")
+    return compiled
 
 
 def _digest_of(folder: Path) -> str:
@@ -101,10 +81,3 @@ def _digest_of(folder: Path) -> str:
         return (folder / DIGEST_NAME).read_text(encoding="ascii").strip()
     except (OSError, ValueError):
         return ""
-
-
-def _is_own(folder: Path) -> bool:
-    """Return whether a folder is the user's, and nobody else may write to it."""
-    known = folder.lstat()
-    mine = not hasattr(os, "getuid") or known.st_uid == os.getuid()
-    return stat.S_ISDIR(known.st_mode) and mine and not known.st_mode & (stat.S_IWGRP | stat.S_IWOTH)

@@ -12,7 +12,7 @@ import pytest
 
 from regard.cli.app import report_compiling
 from regard.config.warnings import COMPILING
-from regard.ops.kernels.library import library
+from regard.runtime.compiled import library
 
 pytestmark = pytest.mark.skipif(shutil.which("c++") is None, reason="no compiler here: nothing is compiled")
 
@@ -120,7 +120,7 @@ def test_a_compiler_with_an_open_quote_is_warned_of(source, monkeypatch):
 
 
 def test_two_first_compilations_at_once_come_out_right(source):
-    code = "import sys, pathlib; from regard.ops.kernels.library import library as make"
+    code = "import sys, pathlib; from regard.runtime.compiled import library as make"
     code = f"{code}; print(make(pathlib.Path(sys.argv[1])).seven())"
     command = [sys.executable, "-c", code, str(source)]
     processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]

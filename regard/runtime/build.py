@@ -1,7 +1,7 @@
-"""Build the engine's libraries ahead, from a checkout of Regard: python -m regard_runtime.build
+"""Build the engine's libraries ahead, from a checkout of Regard: python -m regard.runtime.build
 
 CXX names the compiler, c++ by default. Libraries for another machine need a compiler that has it as a target:
-CXX="python -m ziglang c++ -target aarch64-linux-gnu" python -m regard_runtime.build --machine aarch64
+CXX="python -m ziglang c++ -target aarch64-linux-gnu" python -m regard.runtime.build --machine aarch64
 The machine wasm32 is a page; ziglang builds it.
 """
 
@@ -15,7 +15,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from regard_runtime.library import DIGEST_NAME, FOLDER, SOURCE, VARIANTS, Variant, sources_digest
+from .library import DIGEST_NAME, FOLDER, SOURCE, VARIANTS, Variant, sources_digest
 
 FLAGS = ("-O3", "-std=c++17", "-fno-math-errno", "-fno-trapping-math", "-w", "-s")
 ALONE = ("-fPIC", "-shared", "-static-libstdc++", "-static-libgcc")  # no C++ library of the machine is needed
