@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -37,3 +38,11 @@ def test_a_wheel_is_built_of_the_source_distribution_alone(tmp_path, monkeypatch
     modules = {one.name for one in (ROOT / "regard" / "runtime").glob("*.py")}
     assert inside.keys() == modules | engines | {"lib/sources.sha256"}
     assert digest == sources_digest()
+
+
+def test_both_wheels_share_no_file():
+    read = [tomllib.loads((ROOT / name / "pyproject.toml").read_text(encoding="utf-8")) for name in ("", "runtime")]
+    scripts = [set(one["project"]["scripts"]) for one in read]
+    assert not scripts[0] & scripts[1]
+    found = read[0]["tool"]["setuptools"]["packages"]["find"]["include"]
+    assert found == ["regard", "regard.*"] and not (ROOT / "regard_runtime").exists()

@@ -27,7 +27,7 @@ from regard.runs.training import train
 from regard.runtime import FolderError, RuntimeTranslator
 from regard.runtime.build import build
 from regard.runtime.engine import REALS, SHAPE, EngineFault
-from regard.runtime.library import SOURCE, VARIANTS, variants_of
+from regard.runtime.library import SOURCE, VARIANTS, engine_library, variants_of
 from regard.runtime.processor import processor
 
 ROOT = Path(__file__).parents[2]
@@ -283,6 +283,11 @@ def test_processors_get_the_quickest_library_that_they_can_run():
     assert variants_of("x86_64", every)[0].name == "x86_64-avx512vnni"
     assert [one.name for one in variants_of("x86_64", frozenset())] == ["x86_64-base"]
     assert variants_of("riscv64", every) == []
+
+
+def test_one_library_is_compiled_for_both(tmp_path, monkeypatch):
+    monkeypatch.setattr("regard.runtime.library.FOLDER", tmp_path)  # as where none was built ahead
+    assert engine_library.__wrapped__()._name == compiled_engine()._name
 
 
 def test_check_opens_an_export(run, export):

@@ -67,6 +67,7 @@ class Searcher {
 
 const viewer = new Viewer(byId("viewer"), { open: true });
 const kept = new Map(); // of lines: {row}, {most} or {fault}
+const NOTHING = {}; // the answer to an empty line
 let t = speaker("en", TEXTS), timer = 0, frame = 0, shown = [], chosen = null, status = () => t("opening");
 
 function heard({ ready, text, ids, explanation, ...answer }) {
@@ -78,17 +79,19 @@ function heard({ ready, text, ids, explanation, ...answer }) {
     if (row && row === chosen) viewer.show(row);
   } else if (text !== undefined && !ids) {
     kept.set(text, answer);
-    if (kept.size > MOST_KEPT) kept.delete(kept.keys().next().value);
   }
   frame ||= requestAnimationFrame(draw);
 }
 
 const searcher = new Searcher(heard);
 const lines = () => byId("text").value.split("\n");
+const missing = (text) => text.trim() && !kept.has(text);
 
 // Ask for what is not there yet: lines, and why the words of the chosen one were chosen.
 function ask() {
-  const jobs = [...new Set(lines())].filter((text) => text.trim() && !kept.has(text)).map((text) => ({ text }));
+  const now = new Set(lines());
+  for (const text of kept.keys()) if (kept.size > MOST_KEPT && !now.has(text)) kept.delete(text);
+  const jobs = [...now].filter(missing).map((text) => ({ text }));
   if (chosen && !chosen.explanation) jobs.push({ text: chosen.source, ids: chosen.ids });
   searcher.ask(jobs);
 }
@@ -97,16 +100,23 @@ function speak(language) {
   t = speaker(language, TEXTS);
   tellAll(t);
   viewer.speak(language);
+  shown = [];
+  byId("result").replaceChildren();
   draw();
 }
 
-// A line has its last translation until the new one is there.
+// Draw what has changed. A line has its last translation until the new one is there.
 function draw() {
   frame = 0;
-  const answers = lines().map((text, at) => (text.trim() ? kept.get(text) ?? { ...shown[at], old: true } : {}));
+  const result = byId("result"), now = lines(), last = (answer = NOTHING) => (answer.row && !answer.old ? { ...answer, old: true } : answer);
+  const answers = now.map((text, at) => (text.trim() ? kept.get(text) ?? last(shown[at]) : NOTHING));
+  answers.forEach((answer, at) => {
+    if (at >= shown.length) result.append(drawn(answer));
+    else if (answer !== shown[at]) result.children[at].replaceWith(drawn(answer));
+  });
+  while (result.children.length > answers.length) result.lastChild.remove();
   shown = answers;
-  byId("result").replaceChildren(...answers.map(drawn));
-  byId("result").setAttribute("aria-busy", String(answers.some(({ old }) => old)));
+  result.setAttribute("aria-busy", String(now.some(missing)));
   byId("status").textContent = status();
   const rows = answers.map(({ row }) => row).filter(Boolean);
   if (!rows.includes(chosen)) show(rows[0] ?? null);
@@ -126,7 +136,7 @@ function show(row) {
   byId("why").hidden = !row;
   if (row?.explanation) viewer.show(row);
   else if (row) ask();
-  for (const one of byId("result").querySelectorAll("button")) one.setAttribute("aria-pressed", String(one.textContent === row?.text));
+  for (const [at, one] of [...byId("result").children].entries()) one.querySelector("button")?.setAttribute("aria-pressed", String(shown[at]?.row === row));
 }
 
 // A page of one file brings its icon and its manifest: a browser that reads it from a server can install it.
