@@ -22,9 +22,7 @@ _HEADERS = Path(__file__).parents[1] / "ops" / "kernels"
 FLAGS = ("-O3", "-std=c++17", "-fPIC", "-shared", "-fno-math-errno", "-fno-trapping-math")
 TRIES = (("-march=native", "-fopenmp"), ("-march=native",), ())  # the first that compiles
 
-_log = logging.getLogger(
-    "regard.compiling"
-)  # COMPILING of config/warnings.py, which is not here in the wheel of the engine
+_log = logging.getLogger("regard.compiling")  # COMPILING of regard/config/warnings.py
 
 
 class _Field(ctypes.Structure):

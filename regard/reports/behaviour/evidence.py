@@ -9,6 +9,7 @@ from rapidfuzz import fuzz
 
 from regard.documents.numeral_faults import has_number_word
 from regard.evaluation.rates import loops_inside
+from regard.runtime.loops import loop_of
 from regard.scripts import HAN, UNSPACED
 
 NEGATIONS = {  # without_accents; opposites of single sentences are in texts.yaml
