@@ -15,8 +15,9 @@ import torch
 
 from regard.errors import ConfigError, nearest
 from regard.ops.plain import is_plain
-from regard.ops.processor import Processor, processor
+from regard.ops.processor import processor
 from regard.ops.timings import PRODUCT_KINDS, Timings, kept_timings
+from regard.runtime.processor import Processor
 
 ProductKind = Literal["small", "middle", "large", "vocabulary", "gradient"]
 Products = Literal["auto", "torch", "onednn"]

@@ -11,8 +11,9 @@ from regard.ops import linear as products
 from regard.ops import machine
 from regard.ops import timings as measuring
 from regard.ops.plain import plain
-from regard.ops.processor import Processor, processor
+from regard.ops.processor import processor
 from regard.ops.timings import PRODUCT_KINDS, Timings
+from regard.runtime.processor import Processor
 
 AMD = Processor("AuthenticAMD", "Ryzen", frozenset({"avx2", "avx_vnni"}))
 INTEL = Processor("GenuineIntel", "Xeon", frozenset({"avx2", "avx512f", "avx512_vnni", "amx_tile", "amx_bf16"}))
