@@ -34,8 +34,8 @@ class Counts(NamedTuple):
 
 
 def counts(package: Path) -> Counts:
-    """Return the counts of a package."""
-    files = sorted(package.rglob("*.py"))
+    """Return the counts of a package, without the engine in it that is a package of its own elsewhere."""
+    files = sorted({*package.rglob("*.py")} - {*(package / "runtime").rglob("*.py")})
     return Counts(_lines(package, files), _single(package, files), _names(package, files), repetitions(package, files))
 
 

@@ -179,6 +179,7 @@ BOUNDS = {  # as counted; they may only fall, and end at 0
     "regard/reports": 0,
     "regard/results": 0,
     "regard/runs": 0,
+    "regard/runtime": 0,
     "regard/serve": 0,
     "regard/statistical": 0,
     "regard/tasks": 0,

@@ -118,7 +118,7 @@ class RuntimeTranslator:
         return Forced(source_pieces, target_pieces, log_probs, weights)
 
     def _translation(self, source: Sequence[int], found: EngineHypothesis, safeguards: bool) -> Translation:
-        """A hypothesis, cut where a loop begins anew that the source has not."""
+        """A hypothesis, cut where a loop begins again that the source has not."""
         end, written = loop_of(found.ids) if safeguards else None, found.ids
         if end is not None and (
             loop_of(source) is not None or not any(map(str.isalpha, self.target.decode(written[end:])))
