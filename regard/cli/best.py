@@ -10,7 +10,7 @@ import typer
 from regard.cli.emit import emit, resumable, say_unless
 from regard.cli.files import both_sides, named_pairs, paths_and_changes
 from regard.cli.group import INTERRUPTED
-from regard.cli.options import Json, Quiet
+from regard.cli.options import Json, Quiet, of_data
 from regard.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -23,26 +23,12 @@ PairsAndSettings = Annotated[
         help="Two text files, or one table of pairs (.tsv .csv .jsonl), and setting overrides of the networks.",
     ),
 ]
-PairsSource = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", rich_help_panel="Data", help="Source text to train on, one sentence a line."),
-]
-PairsTarget = Annotated[
-    Path | None, typer.Option(metavar="FILE", rich_help_panel="Data", help="Its translation, line by line.")
-]
-BestDevSource = Annotated[
-    Path | None, typer.Option(metavar="FILE", rich_help_panel="Data", help="Source text of the dev set.")
-]
-BestDevTarget = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", rich_help_panel="Data", help="Its translation. (default: a tenth is held out)"),
-]
-MoreSource = Annotated[
-    Path | None, typer.Option("--text-source", metavar="FILE", rich_help_panel="Data", help="Monolingual source text.")
-]
-MoreTarget = Annotated[
-    Path | None, typer.Option("--text-target", metavar="FILE", rich_help_panel="Data", help="Monolingual target text.")
-]
+PairsSource = Annotated[Path | None, of_data(help="Source text to train on, one sentence a line.")]
+PairsTarget = Annotated[Path | None, of_data(help="Its translation, line by line.")]
+BestDevSource = Annotated[Path | None, of_data(help="Source text of the dev set.")]
+BestDevTarget = Annotated[Path | None, of_data(help="Its translation. (default: a tenth is held out)")]
+MoreSource = Annotated[Path | None, of_data("--text-source", help="Monolingual source text.")]
+MoreTarget = Annotated[Path | None, of_data("--text-target", help="Monolingual target text.")]
 Parent = Annotated[Path | None, typer.Option("--from", metavar="RUN", help="Run to initialise the networks from.")]
 Minutes = Annotated[float, typer.Option(min=0.01, metavar="NUMBER", help="Time limit, wall clock, over all calls.")]
 ResultFolder = Annotated[

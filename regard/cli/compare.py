@@ -2,6 +2,7 @@
 
 import shlex
 import sys
+from functools import partial
 from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Annotated
@@ -16,6 +17,7 @@ from regard.errors import ConfigError
 if TYPE_CHECKING:
     from regard.reports import Request
 
+_of_budget = partial(typer.Option, rich_help_panel="Budget of each run")
 ConfigsAndChanges = Annotated[
     list[str], typer.Argument(metavar="CONFIG... [KEY=VALUE...]", help="Config files, and setting overrides of all.")
 ]
@@ -37,33 +39,13 @@ Grid = Annotated[
 BaselineOption = Annotated[
     str | None, typer.Option(metavar="NAME", help="Baseline of the comparison. (default: the first)")
 ]
-RunMinutes = Annotated[
-    float | None,
-    typer.Option(min=0.01, metavar="NUMBER", rich_help_panel="Budget of each run", help="Time limit, wall clock."),
-]
+RunMinutes = Annotated[float | None, _of_budget(min=0.01, metavar="NUMBER", help="Time limit, wall clock.")]
 CoreMinutes = Annotated[
-    float | None,
-    typer.Option(
-        min=0.01,
-        metavar="NUMBER",
-        rich_help_panel="Budget of each run",
-        help="CPU time limit, all threads: fair on a shared machine.",
-    ),
+    float | None, _of_budget(min=0.01, metavar="NUMBER", help="CPU time limit, all threads: fair on a shared machine.")
 ]
-Updates = Annotated[
-    int | None,
-    typer.Option(min=1, metavar="INTEGER", rich_help_panel="Budget of each run", help="Maximum number of updates."),
-]
+Updates = Annotated[int | None, _of_budget(min=1, metavar="INTEGER", help="Maximum number of updates.")]
 Jobs = Annotated[
-    int,
-    typer.Option(
-        "--jobs",
-        "-j",
-        min=1,
-        metavar="INTEGER",
-        rich_help_panel="Budget of each run",
-        help="Runs in parallel; they share the threads.",
-    ),
+    int, _of_budget("--jobs", "-j", min=1, metavar="INTEGER", help="Runs in parallel; they share the threads.")
 ]
 GoldFiles = Annotated[
     tuple[Path, Path, Path] | None,

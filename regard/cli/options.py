@@ -1,5 +1,6 @@
 """Options and arguments that several commands share."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -12,3 +13,4 @@ Plot = Annotated[Path | None, typer.Option("--plot", metavar="FILE", help="Write
 DevLines = Annotated[int, typer.Option("--lines", min=2, metavar="INTEGER", help="Number of dev examples, at most.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress, only errors.")]
+of_data = partial(typer.Option, metavar="FILE", rich_help_panel="Data")

@@ -4,6 +4,7 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
+from functools import partial
 from io import BytesIO
 from itertools import chain
 from pathlib import Path
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 N_BEST = "decoding.search.n_best"
 _CHANGE = re.compile(r"[A-Za-z_][\w.-]*=")  # of a setting; anything else is a text
 _LONGEST_NAME = 256  # characters of a file
+_with_texts = partial(typer.Option, rich_help_panel="Input and output")
+_in_bulk = partial(typer.Option, rich_help_panel="Bulk")
+_of_decoding = partial(typer.Option, rich_help_panel="Decoding")
 TextsAndChanges = Annotated[
     list[str] | None,
     typer.Argument(
@@ -32,146 +36,92 @@ TextsAndChanges = Annotated[
 ]
 Input = Annotated[
     Path | None,
-    typer.Option(
+    _with_texts(
         "--input",
         "-i",
         metavar="FILE",
-        rich_help_panel="Input and output",
         help="Text, line by line (.gz too), or a document: .docx, .html, .md, .odt, .po, .pptx, .srt, .xlf, .xlsx. "
         "(default: stdin)",
     ),
 ]
 PredictOutput = Annotated[
-    Path | None,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="FILE",
-        rich_help_panel="Input and output",
-        help="File of the predictions. (default: stdout)",
-    ),
+    Path | None, _with_texts("--output", "-o", metavar="FILE", help="File of the predictions. (default: stdout)")
 ]
 SearchOption = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", rich_help_panel="Decoding", help="greedy, beam or sampling. (default: as trained)"),
+    str | None, _of_decoding(metavar="NAME", help="greedy, beam or sampling. (default: as trained)")
 ]
 NBest = Annotated[
     int,
-    typer.Option(
+    _of_decoding(
         "--n-best",
         min=1,
         metavar="INTEGER",
-        rich_help_panel="Decoding",
         help="Print the N best translations of each sentence, as number ||| text ||| score, or the N most probable "
         "labels of each text, as number ||| label ||| probability.",
     ),
 ]
 ScoresOption = Annotated[
-    bool,
-    typer.Option(
-        "--scores",
-        rich_help_panel="Input and output",
-        help="Print the log-probability (nats) and a tab before each text.",
-    ),
+    bool, _with_texts("--scores", help="Print the log-probability (nats) and a tab before each text.")
 ]
 Alignment = Annotated[
-    bool,
-    typer.Option(
-        "--alignment",
-        rich_help_panel="Input and output",
-        help="Print a tab and the word alignment after each text: 0-0 1-2.",
-    ),
+    bool, _with_texts("--alignment", help="Print a tab and the word alignment after each text: 0-0 1-2.")
 ]
 Raw = Annotated[
     bool,
-    typer.Option(
-        "--raw",
-        rich_help_panel="Input and output",
-        help="Translate each line as one sentence: no splitting, no protected numbers and addresses.",
-    ),
+    _with_texts("--raw", help="Translate each line as one sentence: no splitting, no protected numbers and addresses."),
 ]
-JsonRows = Annotated[
-    bool, typer.Option("--json", rich_help_panel="Input and output", help="Print one JSON object a line.")
-]
+JsonRows = Annotated[bool, _with_texts("--json", help="Print one JSON object a line.")]
 Terms = Annotated[
     Path | None,
-    typer.Option(
-        "--glossary",
-        metavar="FILE",
-        rich_help_panel="Decoding",
-        help="Terms to use: SOURCE<TAB>TARGET a line, or TARGET|TARGET.",
-    ),
+    _of_decoding("--glossary", metavar="FILE", help="Terms to use: SOURCE<TAB>TARGET a line, or TARGET|TARGET."),
 ]
 Abstain = Annotated[
-    float | None,
-    typer.Option(
-        min=0,
-        max=1,
-        metavar="NUMBER",
-        rich_help_panel="Decoding",
-        help="Withhold answers of lower confidence (0 to 1).",
-    ),
+    float | None, _of_decoding(min=0, max=1, metavar="NUMBER", help="Withhold answers of lower confidence (0 to 1).")
 ]
 Prefixes = Annotated[
-    Path | None,
-    typer.Option(
-        "--prefix", metavar="FILE", rich_help_panel="Decoding", help="Target prefix of each line; it may be empty."
-    ),
+    Path | None, _of_decoding("--prefix", metavar="FILE", help="Target prefix of each line; it may be empty.")
 ]
 EngineOption = Annotated[
     str | None,
-    typer.Option(
+    _of_decoding(
         "--engine",
         metavar="NAME",
-        rich_help_panel="Decoding",
         help="Engine that answers in place of Regard's: ctranslate2, onnx or runtime. An export is opened by its own; "
         "a run is exported once, into its folder engines.",
     ),
 ]
 TranslationMemoryFile = Annotated[
     Path | None,
-    typer.Option(
+    _of_decoding(
         "--memory",
         metavar="FILE",
-        rich_help_panel="Decoding",
         help="Translation memory: it answers the sentences that it has; --json lists similar segments.",
     ),
 ]
 MemoryWeight = Annotated[
     float | None,
-    typer.Option(
+    _of_decoding(
         "--memory-weight",
         min=0,
         max=1,
         metavar="NUMBER",
-        rich_help_panel="Decoding",
         help="Let the segments of --memory that are most like a sentence guide its translation, with at most this "
         "weight (0.9 is good): the feature nearest_segments. --json names the segments behind each word.",
     ),
 ]
 ShardsOption = Annotated[
     int | None,
-    typer.Option(
+    _in_bulk(
         "--shards",
         min=1,
         metavar="INTEGER",
-        rich_help_panel="Bulk",
         help="Cut files into that many shards, answer them in several processes, and join the answers in --output, a "
         "folder. The same command resumes. Files of lines, .jsonl, .parquet; .gz and .zst too.",
     ),
 ]
-WorkersOption = Annotated[
-    int | None,
-    typer.Option(min=1, metavar="INTEGER", rich_help_panel="Bulk", help="Processes. (default: one a core)"),
-]
-LauncherOption = Annotated[
-    str,
-    typer.Option("--on", metavar="NAME", rich_help_panel="Bulk", help="processes, ray (Ray Data) or slurm (a script)."),
-]
-TextsColumn = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", rich_help_panel="Bulk", help="Column of the texts. (default: source, else text)"),
-]
+WorkersOption = Annotated[int | None, _in_bulk(min=1, metavar="INTEGER", help="Processes. (default: one a core)")]
+LauncherOption = Annotated[str, _in_bulk("--on", metavar="NAME", help="processes, ray (Ray Data) or slurm (a script).")]
+TextsColumn = Annotated[str | None, _in_bulk(metavar="NAME", help="Column of the texts. (default: source, else text)")]
 
 
 def predict_command(  # noqa: PLR0913  an option each

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,7 +10,7 @@ import typer
 
 from regard.cli.emit import resumable, say, say_unless
 from regard.cli.group import INTERRUPTED, warn
-from regard.cli.options import Quiet
+from regard.cli.options import Quiet, of_data
 from regard.errors import ConfigError, Fault
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ _OPTIONS = {  # by the setting that each gives
     **{f"data.old.train.{name}": "--old SOURCE TARGET" for name in ("source", "target")},
 }
 
+_of_run = partial(typer.Option, rich_help_panel="Run")
 ConfigAndChanges = Annotated[
     list[str] | None,
     typer.Argument(
@@ -30,86 +32,51 @@ ConfigAndChanges = Annotated[
         help="A config (.yaml) or a table of pairs (.tsv .csv .jsonl .tmx), and setting overrides.",
     ),
 ]
-TrainSource = Annotated[
-    str | None,
-    typer.Option(
-        metavar="FILE", rich_help_panel="Data", help="Source text to train on, one sentence a line (.gz too)."
-    ),
-]
-TrainTarget = Annotated[
-    str | None, typer.Option(metavar="FILE", rich_help_panel="Data", help="Its translation, line by line.")
-]
-DevSource = Annotated[
-    str | None, typer.Option(metavar="FILE", rich_help_panel="Data", help="Source text of the dev set.")
-]
-DevTarget = Annotated[
-    str | None,
-    typer.Option(
-        metavar="FILE", rich_help_panel="Data", help="Its translation. (default: part of the training data is held out)"
-    ),
-]
+TrainSource = Annotated[str | None, of_data(help="Source text to train on, one sentence a line (.gz too).")]
+TrainTarget = Annotated[str | None, of_data(help="Its translation, line by line.")]
+DevSource = Annotated[str | None, of_data(help="Source text of the dev set.")]
+DevTarget = Annotated[str | None, of_data(help="Its translation. (default: part of the training data is held out)")]
 OldTexts = Annotated[
     tuple[str, str] | None,
-    typer.Option(
+    of_data(
         "--old",
         metavar="SOURCE TARGET",
-        rich_help_panel="Data",
         help="Texts of the first training, mixed in against forgetting; train needs --from. (default: the run's)",
     ),
 ]
 TrainText = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="FILE",
-        rich_help_panel="Data",
+    of_data(
         help="Plain text for a language model; a table (.tsv .csv .jsonl) or a folder of folders for a classifier;"
         " .conll or .conllu for a tagger. Given twice: monolingual texts of two languages, for unsupervised"
-        " translation.",
+        " translation."
     ),
 ]
-RoundsSource = Annotated[
-    Path | None, typer.Option(metavar="FILE", rich_help_panel="Data", help="Monolingual source text.")
-]
-RoundsTarget = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", rich_help_panel="Data", help="Monolingual target text, for back-translation."),
-]
-RoundCount = Annotated[
-    int | None,
-    typer.Option(min=1, metavar="INTEGER", rich_help_panel="Data", help="Rounds of back-translation. (default: 2)"),
-]
-RunFolderOption = Annotated[
-    Path | None, typer.Option(metavar="FOLDER", rich_help_panel="Run", help="Folder of the run. (default: runs/...)")
-]
+RoundsSource = Annotated[Path | None, of_data(help="Monolingual source text.")]
+RoundsTarget = Annotated[Path | None, of_data(help="Monolingual target text, for back-translation.")]
+RoundCount = Annotated[int | None, of_data(min=1, metavar="INTEGER", help="Rounds of back-translation. (default: 2)")]
+RunFolderOption = Annotated[Path | None, _of_run(metavar="FOLDER", help="Folder of the run. (default: runs/...)")]
 StartRun = Annotated[
     Path | None,
-    typer.Option(
+    _of_run(
         "--from",
         metavar="RUN",
-        rich_help_panel="Run",
         help="Run to fine-tune, on other texts or labels; or a folder that regard import reads.",
     ),
 ]
 WordPairsFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--seed-pairs",
-        metavar="FILE",
-        rich_help_panel="Data",
-        help="Seed dictionary of two --text, WORD<TAB>TRANSLATION a line.",
-    ),
+    Path | None, of_data("--seed-pairs", help="Seed dictionary of two --text, WORD<TAB>TRANSLATION a line.")
 ]
 TrainMinutes = Annotated[
     float | None,
-    typer.Option(
+    _of_run(
         min=0.01,
         metavar="NUMBER",
-        rich_help_panel="Run",
         help="Time limit: training.max_minutes. Reading the texts, planning and the vocabulary come before it.",
     ),
 ]
-Resume = Annotated[bool, typer.Option("--resume", rich_help_panel="Run", help="Continue an interrupted run.")]
-PlanOption = Annotated[bool, typer.Option("--plan", rich_help_panel="Run", help="Only estimate memory and time.")]
+Resume = Annotated[bool, _of_run("--resume", help="Continue an interrupted run.")]
+PlanOption = Annotated[bool, _of_run("--plan", help="Only estimate memory and time.")]
 
 
 def train_command(  # noqa: PLR0913  an option each
