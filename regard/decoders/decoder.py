@@ -36,7 +36,7 @@ class Decoder(nn.Module, ABC):
     dim: int
     embedder: Embedder
     of_source: ClassVar[tuple[str, ...]] = ()  # settings that change nothing without a source
-    masked = False  # True: its layers look at other rows, so in training they must know what is padding
+    masked = False  # True: its layers read other rows, so in training they must know what is padding
 
     def start(self, *encoded: Encoded, rows: Tensor | None = None) -> DecoderState:
         """A state with one row per source sentence, or with `rows` (long) naming the sentence of each row.

@@ -64,7 +64,7 @@ class RecurrentPast(NamedTuple):
     stack: tuple[Past, ...]
     fed: Tensor  # (rows, dim): the state written last, for input feeding
     fixed: Tensor  # (rows, fixed_dim): what every step reads without attention
-    intra: IntraPast | None = None  # its own earlier states, where it looks at them
+    intra: IntraPast | None = None  # its own earlier states, where it attends to them
 
 
 class RecurrentDecoder(Decoder):

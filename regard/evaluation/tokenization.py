@@ -9,7 +9,7 @@ _HAN = re.compile(f"[{HAN}]")
 _KANA = re.compile(f"[{KANA}]")
 _SOUTH_EAST_ASIAN = re.compile(f"[{SOUTH_EAST_ASIAN}]")
 _WORD = re.compile(rf"[{HAN}{KANA}]|(?:(?![{HAN}{KANA}])\w)+|[^\w\s]")
-_SAMPLE = 1000  # texts looked at
+_SAMPLE = 1000  # texts inspected
 
 
 def words(text: str) -> list[str]:

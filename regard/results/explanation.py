@@ -30,7 +30,7 @@ class AttentionMap:
     layer: int
     weights: list[list[list[float]]]
     queries: str = ""  # the column that looks; "": a learned question
-    keys: str = ""  # the column that is looked at
+    keys: str = ""  # the column that is attended to
 
 
 class TokenRole(StrEnum):
@@ -55,7 +55,7 @@ class Tokens(NamedTuple):
 class ColumnLink(NamedTuple):
     """Tokens of one column that belong to tokens of another one."""
 
-    source: str  # the column that is looked at
+    source: str  # the column that is attended to
     target: str  # the column that looks
     pairs: Sequence[tuple[int, int]] = ()  # (source, target) positions, from 0
     weights: Sequence[Sequence[float]] = ()  # (target, source)

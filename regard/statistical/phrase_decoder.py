@@ -63,7 +63,7 @@ class SearchLimits(NamedTuple):
 
 
 _LIMITS = SearchLimits()
-SPARE = 10  # derivations that are looked at for each translation that is wanted: several have the same words
+SPARE = 10  # derivations that are tried for each translation that is wanted: several have the same words
 FORTUNE = -1e4  # of a word that a given text does not have there
 
 

@@ -43,7 +43,7 @@ _NONE = SPECIALS[BOS]  # the answer that there is none, as training data has it
 
 
 class AnswerColumn(TextColumn):
-    """The pieces of an answer; those of no answer are <s>, which stands before every passage."""
+    """The pieces of an answer; no answer is <s>, which stands before every passage."""
 
     def key(self) -> str:
         return f"{super().key()} or none"

@@ -32,7 +32,7 @@ from regard.text.vocabulary import FIRST_PIECE, more_merges
 
 _FILE = "subwords.model"
 _SPACE = "\u2581"  # how sentencepiece writes a space, so it must not stand in the text itself
-MAX_SENTENCES = 1_000_000  # learnt from at most, drawn from all of them: the text may be larger than memory
+MAX_SENTENCES = 1_000_000  # learnt from at most, sampled from all of them: the text may be larger than memory
 MAX_CHARACTERS = 10_000_000  # of one text that are learnt from: its first
 _LONGEST = 1 << 16  # bytes of a training sentence: longer ones are cut, so that none is left out
 MANY = 1024  # texts that several threads cut sooner than one

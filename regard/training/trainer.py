@@ -100,7 +100,7 @@ class Trainer:
         self._interruption = Interruption()  # of this process
         self._asked = False  # whether any process was asked to end, as of their last meeting
         self._open = ExitStack()  # closes the stream
-        self._ahead: list[tuple[StreamPlace, Batch]] = []  # batches of the next update that are drawn already
+        self._ahead: list[tuple[StreamPlace, Batch]] = []  # batches of the next update that are read already
         self._logged = 0  # bytes of the log that belong to the checkpoint
         self._saved, self._saved_at = -1, 0.0  # the last checkpoint: its update, and seconds of training then
 

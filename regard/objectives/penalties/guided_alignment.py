@@ -16,7 +16,7 @@ from regard.records import Batch
 from regard.registry import Choice
 from regard.statistical import ALIGNERS
 
-_SIDES = "target", "source"  # what looks, and what it looks at
+_SIDES = "target", "source"  # queries and keys
 _LEAST = 1e-12  # of a weight whose logarithm is taken
 
 
