@@ -42,12 +42,6 @@ def smallest_eigenvalue(matrix: Tensor) -> Tensor:
     return torch.linalg.eigvalsh(matrix)[..., 0]
 
 
-def is_positive_semidefinite(matrix: Tensor, tolerance: float = 1e-6) -> Tensor:
-    """Return whether symmetric matrices (..., n, n) have no eigenvalue below -`tolerance` · their largest diagonal."""
-    largest = matrix.diagonal(dim1=-2, dim2=-1).abs().amax(dim=-1)
-    return smallest_eigenvalue(matrix) >= -tolerance * largest
-
-
 def chebyshev(numbers: Tensor, degree: int) -> Tensor:
     """T_0 … T_degree: T_0 = 1, T_1 = x, T_i = 2 x T_(i-1) - T_(i-2). x (...) in [-1, 1] → (..., degree + 1)."""
     terms = [torch.ones_like(numbers), numbers]
@@ -62,15 +56,3 @@ def chebyshev_kernel(first: Tensor, second: Tensor, *, degree: int = 3) -> Tenso
     features = (chebyshev(some.transpose(-2, -1), degree) for some in (first, second))  # (..., dim, points, degree + 1)
     one, other = features
     return (one @ other.mT).prod(dim=-3)
-
-
-def orthogonality_defect(degree: int, num_nodes: int) -> float:
-    """Largest inner product of two different T_i, T_j with i, j <= degree under the weight 1 / sqrt(1 - x²).
-
-    The integral is a sum over the nodes cos((k - 1/2) π / N), k = 1 … N, which is exact, so that 0 is left up to
-    rounding, where degree < N (Gauss-Chebyshev quadrature).
-    """
-    nodes = torch.cos((torch.arange(num_nodes, dtype=torch.float64) + 0.5) * math.pi / num_nodes)
-    features = chebyshev(nodes, degree)
-    products = features.T @ features * (math.pi / num_nodes)
-    return float((products - products.diagonal().diag()).abs().max())

@@ -23,7 +23,7 @@ Contestants = Annotated[
 ]
 CheckLanguages = Annotated[
     tuple[str, str] | None,
-    typer.Option(metavar="SOURCE TARGET", help="Language codes. (default: the languages of the run; needed for servers)"),
+    typer.Option(metavar="SOURCE TARGET", help="Language codes. (default: the run's; needed for servers)"),
 ]
 Only = Annotated[list[str] | None, typer.Option("--only", metavar="SUITE", help="Run this suite alone; repeatable.")]
 OwnSuites = Annotated[

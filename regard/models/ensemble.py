@@ -8,7 +8,6 @@ import torch
 from torch import Tensor, nn
 
 from regard.models.model import Generator
-from regard.ops.topk import best_words
 from regard.records import Batch, Decoded, Encoded, State, Step
 
 _Mean = Literal["log_probabilities", "probabilities"]
@@ -68,12 +67,6 @@ class Ensemble(Generator):
         weights = [step.weights for step in steps if step.weights is not None]
         looks = torch.stack(weights).mean(dim=0) if len(weights) == len(steps) else None
         return Step(self._mean(torch.stack([step.log_probs for step in steps])), looks), _Together(after)
-
-    def best(
-        self, ids: Tensor, state: _Together, count: int, forbidden: Sequence[int] = (), included: Sequence[int] = ()
-    ) -> tuple[Tensor, Tensor, State]:
-        step, after = self.step(ids, state)
-        return *best_words(step.log_probs, count, forbidden, included), after
 
     def _mean(self, log_probs: Tensor) -> Tensor:
         """(members, ...) → (...)."""

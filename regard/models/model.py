@@ -11,6 +11,7 @@ from torch.nn import functional
 from regard.errors import ConfigError
 from regard.layers.embedders.embedder import Embedder
 from regard.ops.kernels.search import CompiledWriter
+from regard.ops.topk import best_words
 from regard.records import Batch, Decoded, Encoded, State, Step
 
 ROUTE = "translate"  # the only route of a model with one route
@@ -138,7 +139,6 @@ class Generator(Model):
     def step(self, ids: Tensor, state: Any, *, need_weights: bool = False) -> tuple[Step, State]:
         """Return log-probabilities of the next ids, given the last ids (rows, 1) of each row (BOS at first)."""
 
-    @abstractmethod
     def best(
         self, ids: Tensor, state: Any, count: int, forbidden: Sequence[int] = (), included: Sequence[int] = ()
     ) -> tuple[Tensor, Tensor, State]:
@@ -147,6 +147,8 @@ class Generator(Model):
         Ties keep the order of ids; `forbidden` words come last, with -inf. The words in `included` are appended at any
         probability.
         """
+        step, after = self.step(ids, state)
+        return *best_words(step.log_probs, count, forbidden, included), after
 
     def compiled_writer(self, ids: Tensor, state: Any, steps: int) -> CompiledWriter | None:
         """Return a compiled writer that reads ids (rows, 1) and generates up to `steps` more; None: use `best`."""

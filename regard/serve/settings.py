@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, time
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, Self, get_origin, get_type_hints
 
@@ -14,7 +15,6 @@ from regard.serve.security import Keys, host_name, read_keys
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 NO_LIMIT = -1
 ALL_PROGRAMS, NONE = ("deepl", "apertium", "tmserver"), "none"
-_ACCESS, _LIMITS, _LOAD, _PAGE = "Network and access", "Limits", "Batching and load", "Page, files and logs"  # groups
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://(?:\[[0-9a-f:.]+\]|[^\s/?#@:\[\]]+)(?::\d{1,5})?")
 _LINK = re.compile(r"https?://[^\s/?#\"'<>]+[^\s\"'<>]*", re.IGNORECASE)
@@ -144,32 +144,35 @@ class Option(NamedTuple):
         return [f"{prefix}_{self.name.upper()}" for prefix in ("REGARD", "LT")]
 
 
-def repeated(metavar: str, text: str, name: str, read: Callable[[str, str], Any], group: str = _ACCESS) -> Option:
+_access, _limit = partial(Option, group="Network and access"), partial(Option, group="Limits")
+_load, _page = partial(Option, group="Batching and load"), partial(Option, group="Page, files and logs")
+
+
+def repeated(
+    metavar: str, text: str, name: str, read: Callable[[str, str], Any], made: Callable[..., Option] = _access
+) -> Option:
     """Return an option that may be repeated."""
     form = Form(list[str], lambda option, typed: tuple(read(option, one) for one in typed), list)
-    return Option(metavar, f"{text}; may be repeated.", name=name, form=form, group=group)
+    return made(metavar, f"{text}; may be repeated.", name=name, form=form)
 
 
 @dataclass(frozen=True)
 class Settings:
     """All settings of a server, in the order of `regard serve --help`. -1: no limit, as in LibreTranslate."""
 
-    host: Annotated[str, Option("ADDRESS", "Address to listen on; 0.0.0.0: all interfaces.", group=_ACCESS)] = (
-        "127.0.0.1"
-    )
-    port: Annotated[int, Option("INTEGER", "Port to listen on; 0: any free one.", 0, 65535, group=_ACCESS)] = 5000
+    host: Annotated[str, _access("ADDRESS", "Address to listen on; 0.0.0.0: all interfaces.")] = "127.0.0.1"
+    port: Annotated[int, _access("INTEGER", "Port to listen on; 0: any free one.", 0, 65535)] = 5000
     keys: Annotated[
         Keys,
-        Option("KEY", "Require this key; may be repeated.", name="api_key", form=_KEYS, group=_ACCESS),
-        Option(
+        _access("KEY", "Require this key; may be repeated.", name="api_key", form=_KEYS),
+        _access(
             "FILE",
             "File of keys, one a line, with a name and rights; SIGHUP reloads it.",
             name="api_keys",
             form=KEY_FILE,
-            group=_ACCESS,
         ),
     ] = field(default_factory=Keys)
-    insecure: Annotated[bool, Option(None, "Allow other machines without a key.", group=_ACCESS)] = False
+    insecure: Annotated[bool, _access(None, "Allow other machines without a key.")] = False
     allowed_hosts: Annotated[
         tuple[str, ...], repeated("NAME", "Allow this Host name (*: all)", "allowed_host", read_host)
     ] = ()  # in addition to addresses, localhost and the machine's own name
@@ -183,117 +186,98 @@ class Settings:
         ),
     ] = ()
 
-    char_limit: Annotated[int, Option("INTEGER", "Maximum characters of a text; -1: no limit.", -1, group=_LIMITS)] = (
-        5000
-    )
-    batch_limit: Annotated[int, Option("INTEGER", "Maximum texts of a request; -1: no limit.", -1, group=_LIMITS)] = 128
-    alternatives_limit: Annotated[
-        int, Option("INTEGER", "Maximum alternatives of a text; -1: no limit.", -1, group=_LIMITS)
-    ] = 10
+    char_limit: Annotated[int, _limit("INTEGER", "Maximum characters of a text; -1: no limit.", -1)] = 5000
+    batch_limit: Annotated[int, _limit("INTEGER", "Maximum texts of a request; -1: no limit.", -1)] = 128
+    alternatives_limit: Annotated[int, _limit("INTEGER", "Maximum alternatives of a text; -1: no limit.", -1)] = 10
     req_limit: Annotated[
-        int, Option("INTEGER", "Rate limit, requests a minute per key or address; -1: no limit.", -1, group=_LIMITS)
+        int, _limit("INTEGER", "Rate limit, requests a minute per key or address; -1: no limit.", -1)
     ] = NO_LIMIT
     req_flood_threshold: Annotated[
-        int, Option("INTEGER", "Refused requests a minute that ban a client; -1: none.", -1, group=_LIMITS)
+        int, _limit("INTEGER", "Refused requests a minute that ban a client; -1: none.", -1)
     ] = NO_LIMIT
-    max_body: Annotated[int, Option("SIZE", "Maximum size of a request.", form=SIZE, group=_LIMITS)] = 2 * MIB
-    max_file: Annotated[int, Option("SIZE", "Maximum size of a file.", form=SIZE, group=_LIMITS)] = 10 * MIB
-    max_terms: Annotated[int, Option("INTEGER", "Maximum terms of a glossary.", 1, group=_LIMITS)] = 50_000
+    max_body: Annotated[int, _limit("SIZE", "Maximum size of a request.", form=SIZE)] = 2 * MIB
+    max_file: Annotated[int, _limit("SIZE", "Maximum size of a file.", form=SIZE)] = 10 * MIB
+    max_terms: Annotated[int, _limit("INTEGER", "Maximum terms of a glossary.", 1)] = 50_000
     max_term_alternatives: int = 50  # translations of one term
-    max_cost: Annotated[
-        int, Option("INTEGER", "Maximum cost of a request in tokens, see GET /v1/limits.", 1, group=_LIMITS)
-    ] = 1_000_000
+    max_cost: Annotated[int, _limit("INTEGER", "Maximum cost of a request in tokens, see GET /v1/limits.", 1)] = (
+        1_000_000
+    )
     max_maps: int = 2 * MIB  # of an answer with attention maps
 
-    max_queue: Annotated[int, Option("INTEGER", "Maximum queue length of a model, in sentences.", 1, group=_LOAD)] = 256
-    max_batch_tokens: Annotated[int, Option("INTEGER", "Maximum tokens of a batch.", 1, group=_LOAD)] = 8192
+    max_queue: Annotated[int, _load("INTEGER", "Maximum queue length of a model, in sentences.", 1)] = 256
+    max_batch_tokens: Annotated[int, _load("INTEGER", "Maximum tokens of a batch.", 1)] = 8192
     changes: tuple[str, ...] = ()  # settings of the models: decoding.precision=int8
     engine: Annotated[
         str | None,
-        Option(
-            "NAME",
-            "Engine that answers: ctranslate2, onnx or runtime. (default: an export's own; Regard's for runs)",
-            group=_LOAD,
+        _load(
+            "NAME", "Engine that answers: ctranslate2, onnx or runtime. (default: an export's own; Regard's for runs)"
         ),
     ] = None
     batch_wait: Annotated[
         float,
-        Option("MS", "Wait of a batch for more texts.", 0, name="batch_wait_ms", form=MILLISECONDS, group=_LOAD),
+        _load("MS", "Wait of a batch for more texts.", 0, name="batch_wait_ms", form=MILLISECONDS),
     ] = 0.005  # seconds
-    request_timeout: Annotated[float, Option("SECONDS", "Timeout of a request.", 0.1, group=_LOAD)] = (
-        30.0  # and send nothing
-    )
-    shutdown_grace: Annotated[float, Option("SECONDS", "Time for running requests at shutdown.", 0, group=_LOAD)] = 20.0
+    request_timeout: Annotated[float, _load("SECONDS", "Timeout of a request.", 0.1)] = 30.0  # and send nothing
+    shutdown_grace: Annotated[float, _load("SECONDS", "Time for running requests at shutdown.", 0)] = 20.0
     threads: Annotated[
         int | None,
-        Option(
-            "INTEGER",
-            "Parallel batches of each model, a core each. (default: its share of all cores, at most 4)",
-            1,
-            group=_LOAD,
+        _load(
+            "INTEGER", "Parallel batches of each model, a core each. (default: its share of all cores, at most 4)", 1
         ),
     ] = None
 
     canaries: Annotated[
         tuple[tuple[Path, float], ...],
-        repeated("RUN=PERCENT", "Serve this run for a share of its languages' requests", "canary", read_canary, _LOAD),
+        repeated("RUN=PERCENT", "Serve this run for a share of its languages' requests", "canary", read_canary, _load),
     ] = ()
     access_log: Annotated[
-        str | None, Option("FILE", "Log each request as a JSON line, without its texts; -: stdout.", group=_PAGE)
+        str | None, _page("FILE", "Log each request as a JSON line, without its texts; -: stdout.")
     ] = None
-    log_texts: Annotated[bool, Option(None, "Add the source texts to the access log.", group=_PAGE)] = False
-    metrics: Annotated[bool, Option(None, "Serve Prometheus metrics at /metrics.", group=_PAGE)] = False
-    metrics_auth_token: Annotated[str, Option("TOKEN", "Token of /metrics.", group=_ACCESS)] = field(
-        default="", repr=False
-    )
-    web_ui: Annotated[
-        bool, Option(None, "Serve the API without the page.", name="disable_web_ui", form=OFF, group=_PAGE)
-    ] = True
+    log_texts: Annotated[bool, _page(None, "Add the source texts to the access log.")] = False
+    metrics: Annotated[bool, _page(None, "Serve Prometheus metrics at /metrics.")] = False
+    metrics_auth_token: Annotated[str, _access("TOKEN", "Token of /metrics.")] = field(default="", repr=False)
+    web_ui: Annotated[bool, _page(None, "Serve the API without the page.", name="disable_web_ui", form=OFF)] = True
     files_translation: Annotated[
-        bool, Option(None, "Disable the translation of files.", name="disable_files_translation", form=OFF, group=_PAGE)
+        bool, _page(None, "Disable the translation of files.", name="disable_files_translation", form=OFF)
     ] = True
-    suggestions: Annotated[Path | None, Option("FILE", "File of suggested translations.", group=_PAGE)] = None
+    suggestions: Annotated[Path | None, _page("FILE", "File of suggested translations.")] = None
     learn: Annotated[
         time | None,
-        Option(
+        _page(
             "HOUR",
             "Teach the suggestions at this hour: nightly (03:00) or HH:MM.",
             form=Form(str | None, read_hour, lambda _: None),
-            group=_PAGE,
         ),
     ] = None
     memories: Annotated[
         tuple[Path, ...],
-        Option(
+        _page(
             "FILE",
             "Translation memory of a pair of languages; may be repeated.",
             name="memory",
             form=Form(list[Path], lambda _, typed: tuple(typed), list),
-            group=_PAGE,
         ),
     ] = ()
     insecure_memory: Annotated[
         bool,
-        Option(None, "Let other machines without a key add to the memories and to what --learn teaches.", group=_PAGE),
+        _page(None, "Let other machines without a key add to the memories and to what --learn teaches."),
     ] = False
     memory_threshold: Annotated[
-        int, Option("INTEGER", "Minimum similarity of a reported segment in per cent.", 30, 100, group=_PAGE)
+        int, _page("INTEGER", "Minimum similarity of a reported segment in per cent.", 30, 100)
     ] = 70
     programs: Annotated[
         tuple[str, ...],
-        Option("NAMES", "APIs beside LibreTranslate's, or none.", form=PROGRAM_NAMES, group=_PAGE),
+        _page("NAMES", "APIs beside LibreTranslate's, or none.", form=PROGRAM_NAMES),
     ] = ALL_PROGRAMS
     glossaries: Annotated[
-        Path | None, Option("FOLDER", "Folder of stored glossaries. (default: kept until the end)", group=_PAGE)
+        Path | None, _page("FOLDER", "Folder of stored glossaries. (default: kept until the end)")
     ] = None
-    url_prefix: Annotated[str, Option("PATH", "Prefix of all URLs.", form=Form(str, read_prefix), group=_ACCESS)] = ""
+    url_prefix: Annotated[str, _access("PATH", "Prefix of all URLs.", form=Form(str, read_prefix))] = ""
     key_link: Annotated[
         str,
-        Option("URL", "Page where users get a key.", name="get_api_key_link", form=Form(str, read_link), group=_ACCESS),
+        _access("URL", "Page where users get a key.", name="get_api_key_link", form=Form(str, read_link)),
     ] = ""
-    load_only: Annotated[
-        tuple[str, ...], Option("CODES", "Load only runs of these languages: en,de.", form=CODES, group=_LOAD)
-    ] = ()
+    load_only: Annotated[tuple[str, ...], _load("CODES", "Load only runs of these languages: en,de.", form=CODES)] = ()
 
     @classmethod
     def options(cls) -> dict[str, list[Option]]:

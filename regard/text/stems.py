@@ -13,7 +13,7 @@ def same_stem(word: str, other: str) -> bool:
     One form begins the other ("Haus" and "Häusern"), or replaces its last letter after five equal ones; a "y" becomes
     "ie" in any word ("city" and "cities"). Words with other digits are other words.
     """
-    words, others = _folded(word).split(), _folded(other).split()
+    words, others = without_accents(word).split(), without_accents(other).split()
     return len(words) == len(others) and all(map(_same, words, others))
 
 
@@ -30,6 +30,11 @@ def _same(word: str, other: str) -> bool:
     return len(shorter) == 1 and (common >= _LEAST_REPLACED or (shorter == "y" and longer.startswith("ie")))
 
 
-def _folded(text: str) -> str:
-    spelt = unicodedata.normalize("NFKD", text.casefold())
-    return "".join(one for one in spelt if not unicodedata.combining(one))
+def without_accents(text: str) -> str:
+    """Return a text in lower case without accents.
+
+    >>> without_accents("Élève TÜR")
+    'eleve tur'
+    """
+    apart = unicodedata.normalize("NFKD", text.casefold())
+    return "".join(sign for sign in apart if not unicodedata.combining(sign))

@@ -12,8 +12,6 @@ from regard.attention.kernel_view import (
     chebyshev_kernel,
     exponential,
     gram,
-    is_positive_semidefinite,
-    orthogonality_defect,
     smallest_eigenvalue,
     smoothed,
 )
@@ -22,6 +20,24 @@ from regard.models import AttentionSettings, build_attention
 DIM = 4
 LENGTHS = [6, 2, 0]
 MASK = torch.arange(6) < torch.tensor(LENGTHS).unsqueeze(-1)
+
+
+def is_positive_semidefinite(matrix: Tensor, tolerance: float = 1e-6) -> Tensor:
+    """Return whether symmetric matrices (..., n, n) have no eigenvalue below -`tolerance` · their largest diagonal."""
+    largest = matrix.diagonal(dim1=-2, dim2=-1).abs().amax(dim=-1)
+    return smallest_eigenvalue(matrix) >= -tolerance * largest
+
+
+def orthogonality_defect(degree: int, num_nodes: int) -> float:
+    """Largest inner product of two different T_i, T_j with i, j <= degree under the weight 1 / sqrt(1 - x²).
+
+    The integral is a sum over the nodes cos((k - 1/2) π / N), k = 1 … N, which is exact, so that 0 is left up to
+    rounding, where degree < N (Gauss-Chebyshev quadrature).
+    """
+    nodes = torch.cos((torch.arange(num_nodes, dtype=torch.float64) + 0.5) * math.pi / num_nodes)
+    features = chebyshev(nodes, degree)
+    products = features.T @ features * (math.pi / num_nodes)
+    return float((products - products.diagonal().diag()).abs().max())
 
 
 def random(*shape: int) -> Tensor:

@@ -1,6 +1,7 @@
 """Bags of character n-grams: the embedding of the first version of ByteNet (https://arxiv.org/abs/1610.10099v1)."""
 
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -21,7 +22,41 @@ _NEVER = torch.iinfo(torch.int64).max  # behind every code
 _Past = tuple[Tensor, int]  # the last order - 1 ids (batch, order - 1), how many places there are
 
 
-class CharacterNgramEmbedder(Embedder):
+class NgramEmbedder(Embedder):
+    """Vectors of ids, `table`, and of the longer n-grams that end at each of them, rows of `more`; then its place."""
+
+    def __init__(
+        self, table: Tensor, more: Tensor, position: Position | None, *, order: int, scale: bool, dropout: float
+    ) -> None:
+        super().__init__()
+        self.dim, self.order = table.shape[1], order
+        self.scale = math.sqrt(self.dim) if scale else 1.0
+        self.table, self.more = nn.Parameter(table), nn.Parameter(more)
+        self.position, self.dropout = position, Dropout(dropout)
+        self.max_length = None if position is None else position.max_length
+
+    @abstractmethod
+    def rows_of(self, seen: Tensor) -> Tensor:
+        """seen (batch, order - 1 + n) → the row of `more` of each n-gram that ends at each of the n."""
+
+    def forward(self, ids: Tensor, past: _Past | None = None) -> tuple[Tensor, _Past]:
+        """ids (batch, n) → vectors (batch, n, dim); the past is the last order - 1 ids and a counter of places."""
+        before, start = (ids.new_full((len(ids), self.order - 1), PAD), 0) if past is None else past
+        seen = torch.cat([before, ids], dim=1)
+        vectors = functional.embedding(ids, self.table)
+        if self.order > 1 and ids.numel():
+            grams = self.rows_of(seen).flatten(0, 1)
+            vectors = vectors + functional.embedding_bag(grams, self.more, mode="sum").view_as(vectors)
+        vectors = vectors * self.scale
+        if self.position is not None:
+            vectors = vectors + self.position(start, ids.shape[-1]).to(vectors.dtype)
+        return self.dropout(vectors), (seen[:, seen.shape[1] - self.order + 1 :], start + ids.shape[-1])
+
+    def output_weight(self) -> nn.Parameter:
+        return self.table
+
+
+class CharacterNgramEmbedder(NgramEmbedder):
     """e_i = sum over n = 1 … `order` of E_n[the n ids that end at i], times sqrt(dim) with `scale`; then its place.
 
     After the `rows` most frequent n-grams of the training text there is one more row for all others. Before the first
@@ -43,36 +78,14 @@ class CharacterNgramEmbedder(Embedder):
         scale: Annotated[bool, Doc("Multiply the embeddings by sqrt(dim).")] = True,
         dropout: DropoutProbability = 0.1,
     ) -> None:
-        super().__init__()
         if vocab_size**order > _NEVER:
             problem = f"{order}-grams of {vocab_size:,} pieces are too many to be numbered"
             raise PartError(problem, "lower it, or cut text.tokenizer into characters", setting="order")
-        self.dim, self.vocab_size, self.order, self.rows = dim, vocab_size, order, rows
-        self.scale = math.sqrt(dim) if scale else 1.0
-        self.table = nn.Parameter(torch.empty(vocab_size, dim))
-        self.more = nn.Parameter(torch.empty((order - 1) * (rows + 1), dim))  # of 2-grams, of 3-grams …
-        nn.init.normal_(self.table, std=dim**-0.5)
-        nn.init.normal_(self.more, std=dim**-0.5)
+        table = nn.init.normal_(torch.empty(vocab_size, dim), std=dim**-0.5)
+        more = nn.init.normal_(torch.empty((order - 1) * (rows + 1), dim), std=dim**-0.5)  # of 2-grams, of 3-grams …
+        super().__init__(table, more, position, order=order, scale=scale, dropout=dropout)
+        self.vocab_size, self.rows = vocab_size, rows
         self.register_buffer("codes", torch.full((order - 1, rows), _NEVER))  # the known ones of each order, rising
-        self.position, self.dropout = position, Dropout(dropout)
-        self.max_length = None if position is None else position.max_length
-
-    def forward(self, ids: Tensor, past: _Past | None = None) -> tuple[Tensor, _Past]:
-        """ids (batch, n) → vectors (batch, n, dim); the past is the last order - 1 ids and a counter of places."""
-        before, start = (ids.new_full((len(ids), self.order - 1), PAD), 0) if past is None else past
-        seen = torch.cat([before, ids], dim=1)
-        vectors = functional.embedding(ids, self.table)
-        if self.order > 1 and ids.numel():
-            grams = self._numbers(seen).flatten(0, 1)
-            vectors = vectors + functional.embedding_bag(grams, self.more, mode="sum").view_as(vectors)
-        vectors = vectors * self.scale
-        if self.position is not None:
-            vectors = vectors + self.position(start, ids.shape[-1]).to(vectors.dtype)
-        after = seen[:, seen.shape[1] - self.order + 1 :], start + ids.shape[-1]
-        return self.dropout(vectors), after
-
-    def output_weight(self) -> nn.Parameter:
-        return self.table
 
     def counted(self, ids: Tensor) -> list[Tensor]:
         """ids (batch, n), padded behind → the codes of its 2-grams, of its 3-grams …"""
@@ -100,7 +113,7 @@ class CharacterNgramEmbedder(Embedder):
             codes.append(code)
         return codes
 
-    def _numbers(self, seen: Tensor) -> Tensor:
+    def rows_of(self, seen: Tensor) -> Tensor:
         """seen (batch, order - 1 + n) → which row of `more` each n-gram has, (batch, n, order - 1)."""
         rows = []
         for place, code in enumerate(self._coded(seen)):

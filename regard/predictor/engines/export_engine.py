@@ -1,7 +1,7 @@
 """The contract of engines: other programs that answer from an export, behind the door of our own searches."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, NoReturn
 
@@ -85,9 +85,4 @@ class MissingNetwork(Generator):
         self._missing()
 
     def step(self, ids: Tensor, state: Any, *, need_weights: bool = False) -> tuple[Step, State]:
-        self._missing()
-
-    def best(
-        self, ids: Tensor, state: Any, count: int, forbidden: Sequence[int] = (), included: Sequence[int] = ()
-    ) -> tuple[Tensor, Tensor, State]:
         self._missing()

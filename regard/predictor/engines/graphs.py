@@ -1,19 +1,16 @@
 """Graphs of ONNX Runtime under the searches of this program: prefixes, glossaries, any search."""
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from regard.decoding import Answering, Search
 from regard.errors import CheckpointError, RegardError
-from regard.models import Generator
-from regard.ops.topk import best_words
 from regard.predictor.engines.export_engine import Export, ExportEngine, MissingNetwork, OpenedEngine
 from regard.predictor.engines.translator import GraphTranslator, RowState
-from regard.records import Batch, Decoded, Encoded, Step
+from regard.records import Batch, Step
 from regard.tasks.text_predictions import rows_of
 
 
@@ -37,22 +34,12 @@ class LoadedGraphs(NamedTuple):
         return self
 
 
-class GraphWriter(Generator):
-    """A writer whose steps are those of graphs. It has no gradients, and reads no given targets."""
+class GraphWriter(MissingNetwork):
+    """A writer whose steps graphs compute. It has no gradients, and reads no given targets."""
 
     def __init__(self, engine: str, translator: GraphTranslator) -> None:
-        super().__init__()
+        super().__init__(engine, translator.settings["max_source"])
         self.loaded = LoadedGraphs(translator)
-        self.missing = MissingNetwork(engine, translator.settings["max_source"])
-
-    @property
-    def device(self) -> torch.device:
-        """The CPU."""
-        return torch.device("cpu")
-
-    @property
-    def max_source(self) -> int | None:
-        return self.missing.max_source
 
     def longest(self, batch: Batch) -> int:
         most: int = self.loaded.translator.settings["max_target"]
@@ -64,21 +51,6 @@ class GraphWriter(Generator):
     def step(self, ids: Tensor, state: WrittenRows, *, need_weights: bool = False) -> tuple[Step, WrittenRows]:
         scores, after = self.loaded.translator.step(ids[:, 0].numpy(), state.inner)
         return Step(torch.from_numpy(scores)), WrittenRows(after)
-
-    def best(
-        self, ids: Tensor, state: Any, count: int, forbidden: Sequence[int] = (), included: Sequence[int] = ()
-    ) -> tuple[Tensor, Tensor, WrittenRows]:
-        step, after = self.step(ids, state)
-        return *best_words(step.log_probs, count, forbidden, included), after
-
-    def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
-        return self.missing.nll(batch, smoothing=smoothing)
-
-    def counted(self, batch: Batch) -> Tensor:
-        return self.missing.counted(batch)
-
-    def decode(self, batch: Batch, *, need_weights: bool = False) -> tuple[Decoded, Encoded | None]:
-        return self.missing.decode(batch, need_weights=need_weights)
 
 
 class OnnxEngine(ExportEngine):

@@ -11,6 +11,7 @@ from regard.documents.numeral_faults import has_number_word
 from regard.evaluation.rates import loops_inside
 from regard.runtime.loops import loop_of
 from regard.scripts import HAN, UNSPACED
+from regard.text.stems import without_accents
 
 NEGATIONS = {  # without_accents; opposites of single sentences are in texts.yaml
     "en": r"\b(?:not|no|none|never|nobody|nothing|nowhere|neither|nor|without|cannot|hardly|lacks?|absent|missing"
@@ -29,16 +30,6 @@ _NUMERAL = re.compile(r"\d+(?:[.,'’ \u00a0\u2009\u202f]\d+)*")
 _HAN_NUMBER = re.compile("[〇零一二两三四五六七八九十百千万亿]{2,}|[百千万亿]")
 _SPACE = re.compile("['’ \u00a0\u2009\u202f]")
 _SURE_NAME = 75.0  # similarity in per cent of a name and its best place in an answer
-
-
-def without_accents(text: str) -> str:
-    """Return a text in lower case without accents.
-
-    >>> without_accents("Élève TÜR")
-    'eleve tur'
-    """
-    apart = unicodedata.normalize("NFKD", text.casefold())
-    return "".join(sign for sign in apart if not unicodedata.combining(sign))
 
 
 def bare_words(text: str) -> list[str]:

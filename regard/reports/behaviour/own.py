@@ -11,9 +11,10 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
 from regard.config import read_yaml
 from regard.errors import ConfigError
-from regard.reports.behaviour.evidence import same_words, without_accents
+from regard.reports.behaviour.evidence import same_words
 from regard.reports.behaviour.suite import Case, CodePair, Suite, base_code
 from regard.reports.behaviour.suites import SUITES
+from regard.text.stems import without_accents
 
 
 def _listed(value: Any) -> Any:

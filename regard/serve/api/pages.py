@@ -11,7 +11,6 @@ from regard.explain.frame import filled
 from regard.explain.page import page, to_json
 from regard.serve.security import OWN_PAGE, new_nonce, page_policy
 
-SWAGGER = ("swagger-ui-bundle.js", "swagger-ui.css")  # files of the package fastapi-offline
 DOCS = """<!doctype html>
 <html lang="en">
 <head>

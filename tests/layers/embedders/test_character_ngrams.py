@@ -57,7 +57,7 @@ def test_an_embedding_is_the_sum_of_the_rows_of_what_ends_there(embedder, assert
 
 def test_rarer_ones_share_a_row(embedder):
     """Neither 6 6 nor 4 6 is in the text."""
-    first, second = embedder._numbers(torch.tensor([[0, 6, 6], [0, 4, 6]]))[:, 0, 0].tolist()
+    first, second = embedder.rows_of(torch.tensor([[0, 6, 6], [0, 4, 6]]))[:, 0, 0].tolist()
     assert first == second == ROWS
 
 

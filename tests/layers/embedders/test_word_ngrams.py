@@ -19,7 +19,7 @@ def bucket(ids: list[int], buckets: int) -> int:
 def test_buckets_equal_exact_arithmetic():
     embedder = WordNgramEmbedder(50_000, 4, order=4, buckets=997)
     ids = torch.randint(0, 50_000, (3, 9))
-    found = embedder.hashed(torch.cat([ids.new_zeros(3, 3), ids], dim=1))
+    found = embedder.rows_of(torch.cat([ids.new_zeros(3, 3), ids], dim=1))
     for row, words in enumerate(ids.tolist()):
         padded = [0, 0, 0, *words]
         for place in range(len(words)):

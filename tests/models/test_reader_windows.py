@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from regard.layers.windows import PlaceWindows, in_windows
+from regard.models.reader import PlaceWindows, in_windows
 from regard.records import Sequences
 
 
