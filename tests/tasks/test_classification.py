@@ -199,6 +199,8 @@ def test_two_classifiers_are_compared_with_p_values(folder, monkeypatch):
     told = json.loads((folder / "compared" / "compare.json").read_text())
     assert [metric["name"] for metric in told["metrics"]] == ["accuracy", "f1"]
     assert told["systems"][1]["scores"]["accuracy"]["p_value"] is not None
+    bag = told["bag_of_words"]["accuracy"]["bag of words"]
+    assert (bag["mean"], bag["difference"]) == (100.0, None)  # the word good or bad decides
 
 
 @pytest.mark.filterwarnings("default:.*cannot answer")

@@ -11,8 +11,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from regard.config import write_atomically
-from regard.errors import ConfigError, nearest
-from regard.reports.compare.measure import Evaluator, Gold, Result, check_same_evaluation, measure_run
+from regard.errors import ConfigError, RegardError, nearest
+from regard.reports.compare.measure import (
+    Evaluator,
+    Gold,
+    Result,
+    bag_of_words_tables,
+    check_same_evaluation,
+    measure_run,
+)
 from regard.reports.compare.page import comparison_page
 from regard.reports.compare.plan import (
     Budget,
@@ -34,7 +41,7 @@ from regard.reports.compare.stages import (
     stage_of,
     stages_of,
 )
-from regard.reports.compare.summary import Compared, finite, summarise
+from regard.reports.compare.summary import Bags, Compared, finite, summarise
 from regard.reports.compare.tables import colour_note, sections
 from regard.reports.compare.train import FailedRuns, condition_notes, environment_of, failed_runs, failure, train_all
 from regard.reports.report import Report
@@ -162,7 +169,7 @@ def compare_configs(request: Request, *, quiet: bool = False) -> Compared:
         with RunFolder(request.folder).held():
             failed = _train(plan, request, quiet=quiet)
             results = _measure(plan, failed, quiet=quiet)
-            return _write(plan, results, failed, request)
+            return _write(plan, results, failed, request, _bags(plan, quiet=quiet))
     except KeyboardInterrupt:
         raise Interrupted("stopped") from None
 
@@ -263,7 +270,19 @@ def _measure(plan: ComparisonPlan, failed: FailedRuns, *, quiet: bool) -> Result
     return results
 
 
-def _write(plan: ComparisonPlan, results: Results, failed: FailedRuns, request: Request) -> Compared:
+def _bags(plan: ComparisonPlan, *, quiet: bool) -> Bags:
+    """Return the statistics of a bag of words on the same texts, by fold; {} for other tasks, or without any folds."""
+    firsts = {run.seed: run for run in reversed(plan.runs)}
+    chosen = sorted(firsts) if plan.evaluator.folds else [1]
+    try:
+        found = {seed: bag_of_words_tables(firsts[seed], plan.evaluator.of_run(firsts[seed])) for seed in chosen}
+    except (RegardError, MemoryError) as error:  # hours of training are not lost for a baseline
+        Watch((), 1, quiet=quiet).warn(f"bag of words: {error}")
+        return {}
+    return {seed: tables for seed, tables in found.items() if tables is not None}
+
+
+def _write(plan: ComparisonPlan, results: Results, failed: FailedRuns, request: Request, bags: Bags) -> Compared:
     """Summarise the figures and write the files."""
     trained = [run for run in plan.runs if run.name not in failed]
     baseline, notes = _baseline(plan, results, failed)
@@ -275,7 +294,7 @@ def _write(plan: ComparisonPlan, results: Results, failed: FailedRuns, request: 
         "environment": environment_of(trained),
         "notes": [*notes, *condition_notes(trained, request.jobs)],
     }
-    compared = summarise(plan.contenders, results, plan.evaluator, baseline, failed, about)
+    compared = summarise(plan.contenders, results, plan.evaluator, baseline, failed, about, bags)
     write_atomically(request.folder / _FILE, json.dumps(finite(compared.values()), indent=1, ensure_ascii=False))
     write_atomically(request.folder / REPORT_PAGE, comparison_page(compared))
     return compared

@@ -2,10 +2,12 @@
 
 import hashlib
 import json
+import math
 import statistics
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from importlib.metadata import version
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,6 +15,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from regard.answers import LabelPrediction
 from regard.config import as_values, write_atomically
 from regard.data.readers.lines import read_lines
 from regard.errors import CheckpointError, ConfigError, DataError
@@ -27,10 +30,11 @@ from regard.registry import Choice
 from regard.reports.compare.plan import Contender, PlannedRun
 from regard.reports.compare.progress import Event, events, spent_at
 from regard.reports.timing import ClockRate, TimeSpent, timed
-from regard.results import Prediction
+from regard.results import Prediction, as_line
 from regard.runs import RunFolder
 from regard.runs.folder import ENVIRONMENT
-from regard.runs.texts import warn_of_unknown
+from regard.runs.texts import training_texts, warn_of_unknown
+from regard.statistical.bag_of_words import BagOfWords
 from regard.tasks import Examples, Measure, Outcome, Wording
 from regard.tasks.examples import count_of
 from regard.text.word_groups import SPACES
@@ -38,6 +42,7 @@ from regard.training import checkpoint as files
 from regard.training.checkpoint import FINAL, METRICS_FILE
 
 _FORMAT = 4
+BAG_TEXTS = 100_000  # training texts of the bag of words
 _FOLDER = "results"  # in the folder of a comparison: one file a run
 CLOCKS: dict[str, Any] = {
     "spent": TimeSpent,
@@ -121,6 +126,28 @@ class Result(NamedTuple):
     texts: list[str]
     scores: list[float]  # metric by metric
     statistics: list[NDArray[np.float64]]  # metric by metric: (sentence, statistic)
+
+
+def bag_of_words_tables(run: PlannedRun, evaluator: Evaluator) -> list[NDArray[np.float64]] | None:
+    """Return the statistics of each metric for a bag of words that learns the training texts of a run.
+
+    None for tasks whose answer is not one label of given texts. Of many texts the first ones are learnt.
+    """
+    experiment = run.experiment()
+    *given, label = experiment.columns.items()
+    if LabelPrediction not in experiment.task_class.answer.records or {kind for _, kind in given} != {"text"}:
+        return None
+    names = [name for name, _ in given]
+    rows = [*islice((one for one in training_texts(experiment) if one[label[0]].strip()), BAG_TEXTS)]
+    bag = BagOfWords.fit([[row[name] for name in names] for row in rows], [row[label[0]].strip() for row in rows])
+    examples = [*zip(*(evaluator.test[name] for name in names), strict=True)]
+    answers = []
+    for texts, chances in zip(examples, bag.probabilities(examples).tolist(), strict=True):
+        sure = dict(zip(bag.labels, chances, strict=True))
+        best = max(sure, key=lambda name: sure[name])
+        answers.append(LabelPrediction(as_line(texts), best, math.log(sure[best]), probabilities=sure))
+    outcome = Outcome(evaluator.test, lambda: answers, lambda: np.zeros((len(answers), 2)))
+    return [metric.statistics(outcome) for metric in evaluator.metrics]
 
 
 def check_same_evaluation(contenders: Sequence[Contender]) -> None:

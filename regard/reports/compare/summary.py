@@ -4,7 +4,11 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import mean, median
+from types import MappingProxyType
 from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from regard.errors import RegardError
 from regard.evaluation.tokenization import words
@@ -13,10 +17,12 @@ from regard.reports.compare.plan import Contender, Publication, differing_settin
 from regard.reports.compare.statistics import Difference, Figure, Tables, figures, gains, spread
 from regard.reports.length_buckets import length_buckets
 from regard.reports.timing import ClockRate, TimeSpent
-from regard.tasks import Wording
+from regard.tasks import Measure, Wording
 from regard.tasks.examples import count_of
 
 _SHOWN = 4  # names in a title
+BAG = "bag of words"  # its name in tables
+Bags = Mapping[int, Sequence[NDArray[np.float64]]]  # seed or fold → metric by metric, statistics of the bag of words
 SMALLEST_BUCKET = 30  # sentences of a bucket: with fewer, an interval is too wide to be useful
 
 
@@ -118,6 +124,7 @@ class Compared(NamedTuple):
     halves: Halves | None = None  # the first metric in the longer half of the test set, and in the other
     wording: Wording = Wording()
     folds: int = 0  # test sets of one run each; 0: all runs have the same test set
+    bag: Sequence[Mapping[str, Figure]] = ()  # metric by metric: BAG, and each row with its difference to it; (): none
 
     @property
     def names(self) -> list[str]:
@@ -156,6 +163,7 @@ class Compared(NamedTuple):
             "systems": [_row_values(row, self.metrics) for row in self.rows],
             "by_length": [_bucket_values(bucket, self.names) for bucket in self.buckets],
             "by_half": self.halves and self.halves.values(self.names),
+            "bag_of_words": _bag_values(self),
             "differing": {name: dict(zip(self.names, row, strict=True)) for name, row in self.differing.items()},
             "failed": self.failed,
         }
@@ -168,6 +176,7 @@ def summarise(
     baseline: str,
     failed: Mapping[str, str],
     about: Mapping[str, Any],
+    bags: Bags = MappingProxyType({}),
 ) -> Compared:
     """Summarise `results` by contender; one without results has no row. The baseline must have some.
 
@@ -186,6 +195,7 @@ def summarise(
         figures(metric, some, baseline, folds=bool(folds), paired=paired)
         for metric, some in zip(evaluator.metrics, tables, strict=True)
     ]
+    chosen = [bags[one] for one in sorted(bags) if not folds or one - 1 in folds]
     return Compared(
         rows=[
             SystemRow(
@@ -206,7 +216,30 @@ def summarise(
         halves=None if folds else halves_of(tables[0], evaluator, baseline),
         wording=evaluator.wording,
         folds=len(folds),
+        bag=_beside_bag(evaluator.metrics, tables, chosen),
     )
+
+
+def _beside_bag(
+    metrics: Sequence[Measure], tables: Sequence[Tables], bags: Sequence[Sequence[NDArray[np.float64]]]
+) -> list[dict[str, Figure]]:
+    """Return the figures of the bag of words and, beside it, of all rows; `bags` has one test set, or one a fold."""
+    if not bags:
+        return []
+    return [
+        figures(metric, {BAG: [bag[place] for bag in bags], **some}, BAG, folds=len(bags) > 1, paired=len(bags) > 1)
+        for place, (metric, some) in enumerate(zip(metrics, tables, strict=True))
+    ]
+
+
+def _bag_values(compared: Compared) -> dict[str, Any] | None:
+    """Return the JSON values of each metric of the bag of words, and of the differences to it; None without one."""
+    if not compared.bag:
+        return None
+    return {
+        metric: {name: _figure_values(figure) for name, figure in found.items()}
+        for metric, found in zip(compared.metrics, compared.bag, strict=True)
+    }
 
 
 def _of_common_folds(results: Mapping[str, Sequence[Result]]) -> dict[str, list[Result]]:

@@ -14,6 +14,11 @@ from regard.reports.table import DASH, Cell, Table, escaped, number_cell
 from regard.reports.timing import ClockRate
 
 SIGNIFICANT = 0.05  # p-values below this are coloured
+_BAG_TITLE = "A bag of words on the same texts"
+_BAG_NOTE = (
+    "Logistic regression on the log-count ratios of naive Bayes, of words and pairs of words (NBSVM); difference: the "
+    "system less the bag of words, with its 95 % interval (paired bootstrap)."
+)
 
 
 class Section(NamedTuple):
@@ -36,6 +41,8 @@ def sections(compared: Compared) -> Iterator[Section]:
     if gains := gain_table(compared):
         title = f"{metric}: difference to {compared.baseline} by {wording.length}"
         yield Section(title, gains, [_gain_note(compared)])
+    if compared.bag:
+        yield Section(_BAG_TITLE, bag_table(compared), [_BAG_NOTE])
     if published := publication_table(compared):
         yield Section("What was published", published)
 
@@ -67,8 +74,8 @@ def terminal(compared: Compared, width: int) -> str:
     if compared.buckets:
         lengths = others[0].table.terminal()
         if max(map(len, lengths.splitlines())) <= width:
-            return f"{text}\n{others[0].title}\n{lengths}"
-    return text
+            text = f"{text}\n{others[0].title}\n{lengths}"
+    return f"{text}\n{_BAG_TITLE}\n{bag_table(compared).terminal()}" if compared.bag else text
 
 
 def _listed(lines: Sequence[str]) -> str:
@@ -111,6 +118,16 @@ def gain_table(compared: Compared) -> Table | None:
         if name != compared.baseline
     ]
     return Table([*_length_columns(compared), last], rows)
+
+
+def bag_table(compared: Compared) -> Table:
+    """The metrics of a bag of words that learns the same texts, and the difference of each system to it."""
+    rows = [
+        [Cell(name), *(figure_cell(found[name]) for found in compared.bag), _difference_cell(one.difference, p=True)]
+        for name, one in compared.bag[0].items()
+    ]
+    columns = [f"{metric} (95 %)" for metric in compared.metrics]
+    return Table(["system", *columns, f"difference ({compared.metrics[0]})"], rows)
 
 
 def publication_table(compared: Compared) -> Table | None:

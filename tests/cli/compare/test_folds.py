@@ -45,7 +45,12 @@ def test_every_fold_is_trained_and_judged_once(trained):
     first = values["systems"][0]["scores"]["accuracy"]["values"]
     assert found["wilcoxon_p_value"] == wilcoxon([b - a for a, b in zip(first, found["values"], strict=True)])
     assert 0 <= found["mcnemar"]["p_value"] <= 1
+    bag = values["bag_of_words"]["accuracy"]
+    assert [*bag] == ["bag of words", "mean", "max"]
+    assert bag["mean"]["difference"] == pytest.approx(bag["mean"]["mean"] - bag["bag of words"]["mean"])
+    assert len(bag["bag of words"]["values"]) == 3
     again = compare("mean.yaml", "max.yaml", "--run", "out")
+    assert "A bag of words on the same texts" in again.out
     assert len(trained) == 6
     assert "McNemar p" in again.out and "Wilcoxon p" in again.out
     assert "90 texts of 3 folds, each of which is a test set. Mean ± standard deviation over the folds" in again.out
