@@ -1,9 +1,10 @@
-"""Models from counts rather than gradients: word alignments, lexicons, phrase tables, n-grams."""
+"""Models from counts rather than gradients: word alignments, lexicons, phrase tables, n-grams, a bag of words."""
 
 from typing import Any
 
 from regard.registry import Registry
 from regard.statistical.alignment_model import AlignmentModel
+from regard.statistical.bag_of_words import BagOfWordsClassifier
 from regard.statistical.diagonal import Diagonal
 from regard.statistical.hmm import Hmm
 from regard.statistical.ibm1 import Ibm1
@@ -19,4 +20,4 @@ ALIGNERS: Registry[AlignmentModel[Any]] = Registry(
     },
 )
 
-__all__ = ["ALIGNERS"]
+__all__ = ["ALIGNERS", "BagOfWordsClassifier"]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 import torch
@@ -12,7 +12,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits, embedding_bag
 
 from regard.evaluation.tokenization import words
 
-Texts = Sequence[str]  # of one example, column by column
+_Columns = Sequence[str]  # of one example, column by column
 
 
 class _Bags(NamedTuple):
@@ -22,14 +22,14 @@ class _Bags(NamedTuple):
     starts: Tensor  # of each example
 
 
-class BagOfWords:
+class BagOfWordsClassifier:
     """P(label) ∝ σ(b + Σ r·w) over the words and word pairs of a text, each once; σ alone of two labels.
 
     r = log(p / ‖p‖ / (q / ‖q‖)) is the ratio of naive Bayes: p and q are 1 + the texts with and without the label that
     have the feature (https://aclanthology.org/P12-2018). w and b minimise the log loss + ‖w‖² / 2C, by L-BFGS. Words
     are lower-cased; those of several columns are different features.
 
-    >>> BagOfWords.fit([["a fine film"], ["a dull film"]], ["good", "bad"]).probabilities([["fine"]])
+    >>> BagOfWordsClassifier.fit([["a fine film"], ["a dull film"]], ["good", "bad"]).probabilities([["fine"]])
     """
 
     def __init__(self, labels: Sequence[str], features: dict[str, int], weights: Tensor, bias: Tensor) -> None:
@@ -37,21 +37,21 @@ class BagOfWords:
         self.labels, self._features, self._weights, self._bias = tuple(labels), features, weights, bias
 
     @classmethod
-    def fit(cls, examples: Iterable[Texts], labels: Sequence[str], *, c: float = 1.0, steps: int = 100) -> "BagOfWords":
+    def fit(cls, examples: Iterable[_Columns], labels: Sequence[str], *, c: float = 1.0, steps: int = 100) -> Self:
         """Learn from examples and their labels; of the latter there are two or more."""
-        bags = [[*features_of(texts)] for texts in examples]
+        bags = [[*word_grams(texts)] for texts in examples]
         known = sorted({*labels})
         features = {name: place for place, name in enumerate(dict.fromkeys(one for bag in bags for one in bag))}
         positives = known[1:] if len(known) == 2 else known
-        wanted = torch.tensor([[label == one for one in positives] for label in labels], dtype=torch.float64)
+        targets = torch.tensor([[label == one for one in positives] for label in labels], dtype=torch.float64)
         packed = _packed(bags, features)
-        ratios = log_count_ratios(packed.ids, torch.tensor([len(bag) for bag in bags]), wanted, len(features))
-        weights, bias = _regression(packed, ratios, wanted, c, steps)
+        ratios = log_count_ratios(packed.ids, torch.tensor([len(bag) for bag in bags]), targets, len(features))
+        weights, bias = _regression(packed, ratios, targets, c, steps)
         return cls(known, features, ratios * weights, bias)
 
-    def probabilities(self, examples: Iterable[Texts]) -> NDArray[np.float64]:
+    def probabilities(self, examples: Iterable[_Columns]) -> NDArray[np.float64]:
         """Return the probability of each label, (example, label); unknown words are left out."""
-        bags = _packed([[*features_of(texts)] for texts in examples], self._features)
+        bags = _packed([[*word_grams(texts)] for texts in examples], self._features)
         chances = torch.sigmoid(_scores(bags, self._weights, self._bias))
         if len(self.labels) == 2:
             chances = torch.cat([1 - chances, chances], dim=1)
@@ -59,7 +59,7 @@ class BagOfWords:
         return found
 
 
-def features_of(texts: Texts) -> Iterator[str]:
+def word_grams(texts: _Columns) -> Iterator[str]:
     """Yield the words and pairs of adjacent words of each column, each once."""
     for column, text in enumerate(texts):
         found = words(text.lower())
@@ -67,23 +67,23 @@ def features_of(texts: Texts) -> Iterator[str]:
         yield from (f"{column} {gram}" for gram in dict.fromkeys(grams))
 
 
-def log_count_ratios(ids: Tensor, lengths: Tensor, wanted: Tensor, features: int) -> Tensor:
+def log_count_ratios(ids: Tensor, lengths: Tensor, targets: Tensor, features: int) -> Tensor:
     """Return the log-count ratio of each feature for each label, (feature, label).
 
-    `ids` are the features of all examples, `lengths` (example,) their numbers, `wanted` (example, label) is 1 for the
+    `ids` are the features of all examples, `lengths` (example,) their numbers, `targets` (example, label) is 1 for the
     label of an example.
     """
     rows = torch.arange(len(lengths)).repeat_interleave(lengths)
-    counts = [torch.ones(features, wanted.shape[1], dtype=wanted.dtype).index_add_(0, ids, one[rows])
-              for one in (wanted, 1 - wanted)]  # fmt: skip
+    counts = [torch.ones(features, targets.shape[1], dtype=targets.dtype).index_add_(0, ids, one[rows])
+              for one in (targets, 1 - targets)]  # fmt: skip
     ours, theirs = ((count / count.sum(dim=0)).log() for count in counts)
     return ours - theirs
 
 
-def _regression(bags: _Bags, ratios: Tensor, wanted: Tensor, c: float, steps: int) -> tuple[Tensor, Tensor]:
+def _regression(bags: _Bags, ratios: Tensor, targets: Tensor, c: float, steps: int) -> tuple[Tensor, Tensor]:
     """Return weights (feature, label) and bias (label,) of least loss: one regression a label, all at once."""
     weights = torch.zeros_like(ratios, requires_grad=True)
-    bias = torch.zeros(wanted.shape[1], dtype=wanted.dtype, requires_grad=True)
+    bias = torch.zeros(targets.shape[1], dtype=targets.dtype, requires_grad=True)
     search = torch.optim.LBFGS(
         [weights, bias], max_iter=steps, tolerance_grad=1e-6, tolerance_change=1e-12, line_search_fn="strong_wolfe"
     )
@@ -91,7 +91,7 @@ def _regression(bags: _Bags, ratios: Tensor, wanted: Tensor, c: float, steps: in
     def loss() -> float:
         search.zero_grad()
         scores = _scores(bags, ratios * weights, bias)
-        found = binary_cross_entropy_with_logits(scores, wanted, reduction="sum") + weights.square().sum() / (2 * c)
+        found = binary_cross_entropy_with_logits(scores, targets, reduction="sum") + weights.square().sum() / (2 * c)
         found.backward()
         return float(found.detach())
 

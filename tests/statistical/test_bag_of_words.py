@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 import torch
 
-from regard.statistical.bag_of_words import BagOfWords, features_of, log_count_ratios
+from regard.statistical.bag_of_words import BagOfWordsClassifier, log_count_ratios, word_grams
 
 WORDS = ["the", "a", "fine", "dull", "film", "long", "plot", "witty", "slow", "good"]
 
 
 def drawn(labels, seed=1, count=60):
-    """Texts whose words depend a little on their label."""
+    """_Columns whose words depend a little on their label."""
     draws = np.random.default_rng(seed)
     right = [*labels, *draws.choice([*labels], count - len(labels))]
     shares = {label: draws.dirichlet(np.ones(len(WORDS))) for label in labels}
@@ -18,23 +18,23 @@ def drawn(labels, seed=1, count=60):
 
 
 def presence(texts, known):
-    return np.array([[float(one in {*features_of(text)}) for one in known] for text in texts])
+    return np.array([[float(one in {*word_grams(text)}) for one in known] for text in texts])
 
 
 def test_features_are_words_and_pairs_of_each_column():
-    assert [*features_of(["A fine a fine"])] == ["0 a", "0 fine", "0 a fine", "0 fine a"]
-    assert [*features_of(["a", "a"])] == ["0 a", "1 a"]
+    assert [*word_grams(["A fine a fine"])] == ["0 a", "0 fine", "0 a fine", "0 fine a"]
+    assert [*word_grams(["a", "a"])] == ["0 a", "1 a"]
 
 
 def test_ratios_are_those_of_naive_bayes():
     bayes = pytest.importorskip("sklearn.naive_bayes")
     texts, right = drawn("ab")
-    known = sorted({one for text in texts for one in features_of(text)})
+    known = sorted({one for text in texts for one in word_grams(text)})
     table = presence(texts, known)
     oracle = bayes.MultinomialNB(alpha=1.0).fit(table, right).feature_log_prob_
     ids = torch.from_numpy(np.nonzero(table)[1])
-    wanted = torch.tensor([[label == "b"] for label in right], dtype=torch.float64)
-    found = log_count_ratios(ids, torch.from_numpy(table.sum(axis=1).astype(int)), wanted, len(known))
+    targets = torch.tensor([[label == "b"] for label in right], dtype=torch.float64)
+    found = log_count_ratios(ids, torch.from_numpy(table.sum(axis=1).astype(int)), targets, len(known))
     assert found.squeeze(1).numpy() == pytest.approx(oracle[1] - oracle[0])
 
 
@@ -43,17 +43,17 @@ def test_ratios_are_those_of_naive_bayes():
 def test_probabilities_are_those_of_scikit_learn(labels, c):
     linear, bayes = (pytest.importorskip(f"sklearn.{name}") for name in ("linear_model", "naive_bayes"))
     texts, right = drawn(labels)
-    known = sorted({one for text in texts for one in features_of(text)})
+    known = sorted({one for text in texts for one in word_grams(text)})
     table, others = presence(texts, known), drawn(labels, 2)[0]
     columns = []
     for label in labels:
-        wanted = [one == label for one in right]
-        logs = bayes.MultinomialNB(alpha=1.0).fit(table, wanted).feature_log_prob_
+        targets = [one == label for one in right]
+        logs = bayes.MultinomialNB(alpha=1.0).fit(table, targets).feature_log_prob_
         ratios = logs[1] - logs[0]
-        model = linear.LogisticRegression(C=c, tol=1e-8, max_iter=10_000).fit(table * ratios, wanted)
+        model = linear.LogisticRegression(C=c, tol=1e-8, max_iter=10_000).fit(table * ratios, targets)
         columns.append(model.predict_proba(presence(others, known) * ratios)[:, 1])
     oracle = np.stack(columns, axis=1)
-    found = BagOfWords.fit(texts, right, c=c, steps=500)
+    found = BagOfWordsClassifier.fit(texts, right, c=c, steps=500)
     assert found.labels == tuple(labels)
     oracle = oracle / oracle.sum(axis=1, keepdims=True)
     assert found.probabilities(others) == pytest.approx(oracle, abs=1e-4)
@@ -61,7 +61,7 @@ def test_probabilities_are_those_of_scikit_learn(labels, c):
 
 def test_a_word_that_decides_is_learnt_and_an_unknown_one_changes_nothing():
     texts = [[f"a {word} film {number}"] for number in range(10) for word in ("good", "bad")]
-    found = BagOfWords.fit(texts, ["good", "bad"] * 10)
+    found = BagOfWordsClassifier.fit(texts, ["good", "bad"] * 10)
     good, known, unknown, empty = found.probabilities([["good"], ["bad film"], ["bad film zebra"], [""]])
     assert good[found.labels.index("good")] > 0.7
     assert known == pytest.approx(unknown)
@@ -70,5 +70,5 @@ def test_a_word_that_decides_is_learnt_and_an_unknown_one_changes_nothing():
 
 def test_columns_have_features_of_their_own():
     pairs = [[f"{one} {number}", f"{other} {number}"] for number in range(8) for one, other in (("x", "y"), ("y", "x"))]
-    found = BagOfWords.fit(pairs, ["first", "second"] * 8)
+    found = BagOfWordsClassifier.fit(pairs, ["first", "second"] * 8)
     assert found.probabilities([["x", "y"], ["y", "x"]]).argmax(axis=1).tolist() == [0, 1]

@@ -34,7 +34,7 @@ from regard.results import Prediction, as_line
 from regard.runs import RunFolder
 from regard.runs.folder import ENVIRONMENT
 from regard.runs.texts import training_texts, warn_of_unknown
-from regard.statistical.bag_of_words import BagOfWords
+from regard.statistical import BagOfWordsClassifier
 from regard.tasks import Examples, Measure, Outcome, Wording
 from regard.tasks.examples import count_of
 from regard.text.word_groups import SPACES
@@ -139,7 +139,8 @@ def bag_of_words_tables(run: PlannedRun, evaluator: Evaluator) -> list[NDArray[n
         return None
     names = [name for name, _ in given]
     rows = [*islice((one for one in training_texts(experiment) if one[label[0]].strip()), BAG_TEXTS)]
-    bag = BagOfWords.fit([[row[name] for name in names] for row in rows], [row[label[0]].strip() for row in rows])
+    labels = [row[label[0]].strip() for row in rows]
+    bag = BagOfWordsClassifier.fit([[row[name] for name in names] for row in rows], labels)
     examples = [*zip(*(evaluator.test[name] for name in names), strict=True)]
     answers = []
     for texts, chances in zip(examples, bag.probabilities(examples).tolist(), strict=True):
