@@ -4,20 +4,15 @@ import math
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from regard.cli.emit import say
 from regard.cli.files import check_writable
-from regard.cli.options import TranslatorRun
+from regard.cli.options import TranslatorRun, of_file, of_integer
 
-Ambiguous = Annotated[
-    int, typer.Option("--ambiguous", min=0, metavar="INTEGER", help="Number of ambiguous words to print, by entropy.")
-]
+Ambiguous = Annotated[int, of_integer("--ambiguous", min=0, help="Number of ambiguous words to print, by entropy.")]
 Pseudo = Annotated[
     Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Write training pairs (.tsv) where one pseudo word replaces all translations of an ambiguous source word.",
+    of_file(
+        help="Write training pairs (.tsv) where one pseudo word replaces all translations of an ambiguous source word."
     ),
 ]
 

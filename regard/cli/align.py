@@ -8,7 +8,7 @@ import typer
 
 from regard.cli.emit import say_unless
 from regard.cli.files import check_all_writable
-from regard.cli.options import Quiet
+from regard.cli.options import Quiet, of_file, of_integer, of_name, of_number
 from regard.errors import ConfigError, nearest
 
 if TYPE_CHECKING:
@@ -24,52 +24,32 @@ Also = Annotated[
 ]
 ModelOption = Annotated[
     str,
-    typer.Option(
-        metavar="NAME",
-        help="hmm, diagonal (fast_align), ibm2 or ibm1; with settings: {name: hmm, max_jump: 5}; or a run folder.",
-    ),
+    of_name(help="hmm, diagonal (fast_align), ibm2 or ibm1; with settings: {name: hmm, max_jump: 5}; or a run folder."),
 ]
 Reverse = Annotated[Path | None, typer.Option(metavar="RUN", help="Translator of the other direction, beside --model.")]
 LinksBy = Annotated[
     str | None,
-    typer.Option(
+    of_name(
         "--method",
-        metavar="NAME",
         help="Alignment method of a translator: attention (its best head), saliency, lrp ... (default: the best of "
         "these three on the dev set)",
     ),
 ]
 SymmetriseMethod = Annotated[
-    str,
-    typer.Option(
-        metavar="NAME",
-        help="grow-diag-final-and, grow-diag-final, grow-diag, intersection, union, forward or reverse.",
-    ),
+    str, of_name(help="grow-diag-final-and, grow-diag-final, grow-diag, intersection, union, forward or reverse.")
 ]
-Iterations = Annotated[int, typer.Option(min=0, metavar="INTEGER", help="EM iterations of the model.")]
-WarmUp = Annotated[int, typer.Option(min=0, metavar="INTEGER", help="EM iterations of IBM model 1 before.")]
-Alpha = Annotated[
-    float,
-    typer.Option(min=0, metavar="NUMBER", help="Dirichlet prior of the lexicon, against links of rare words; 0: none."),
-]
+Iterations = Annotated[int, of_integer(min=0, help="EM iterations of the model.")]
+WarmUp = Annotated[int, of_integer(min=0, help="EM iterations of IBM model 1 before.")]
+Alpha = Annotated[float, of_number(min=0, help="Dirichlet prior of the lexicon, against links of rare words; 0: none.")]
 Agree = Annotated[bool, typer.Option("--agree/--separate", help="Train both directions jointly, or separately.")]
 LowercaseOption = Annotated[bool, typer.Option("--lowercase", help="Ignore case.")]
-LinksOutput = Annotated[
-    Path | None, typer.Option("--output", "-o", metavar="FILE", help="File of the links. (default: stdout)")
-]
+LinksOutput = Annotated[Path | None, of_file("--output", "-o", help="File of the links. (default: stdout)")]
 GoldOption = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE", help="Gold alignments (3-1 sure, 3p1 possible, from 1): print the alignment error rate."
-    ),
+    Path | None, of_file(help="Gold alignments (3-1 sure, 3p1 possible, from 1): print the alignment error rate.")
 ]
-LexiconFileOption = Annotated[
-    Path | None, typer.Option("--lexicon", metavar="FILE", help="Write p(target word | source word).")
-]
-PhrasesOption = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Write a phrase table in the format of Moses (.gz too).")
-]
-Reordering = Annotated[Path | None, typer.Option(metavar="FILE", help="Write the lexicalized reordering table.")]
+LexiconFileOption = Annotated[Path | None, of_file("--lexicon", help="Write p(target word | source word).")]
+PhrasesOption = Annotated[Path | None, of_file(help="Write a phrase table in the format of Moses (.gz too).")]
+Reordering = Annotated[Path | None, of_file(help="Write the lexicalized reordering table.")]
 
 
 def align_command(  # noqa: PLR0913  an option each

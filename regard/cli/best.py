@@ -10,7 +10,7 @@ import typer
 from regard.cli.emit import emit, resumable, say_unless
 from regard.cli.files import both_sides, named_pairs, paths_and_changes
 from regard.cli.group import INTERRUPTED
-from regard.cli.options import Json, Quiet, of_data
+from regard.cli.options import Json, Quiet, of_data, of_folder, of_number
 from regard.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -30,10 +30,9 @@ BestDevTarget = Annotated[Path | None, of_data(help="Its translation. (default: 
 MoreSource = Annotated[Path | None, of_data("--text-source", help="Monolingual source text.")]
 MoreTarget = Annotated[Path | None, of_data("--text-target", help="Monolingual target text.")]
 Parent = Annotated[Path | None, typer.Option("--from", metavar="RUN", help="Run to initialise the networks from.")]
-Minutes = Annotated[float, typer.Option(min=0.01, metavar="NUMBER", help="Time limit, wall clock, over all calls.")]
+Minutes = Annotated[float, of_number(min=0.01, help="Time limit, wall clock, over all calls.")]
 ResultFolder = Annotated[
-    Path | None,
-    typer.Option(metavar="FOLDER", help="Folder of the run. (default: runs/best-..., named after the texts)"),
+    Path | None, of_folder(help="Folder of the run. (default: runs/best-..., named after the texts)")
 ]
 
 

@@ -7,7 +7,7 @@ import typer
 
 from regard.cli.emit import emit, say_unless
 from regard.cli.files import check_writable
-from regard.cli.options import Json, Quiet
+from regard.cli.options import Json, Quiet, of_file, of_integer, of_name
 
 SourceVectors = Annotated[
     Path, typer.Argument(metavar="SOURCE", help="Word vectors of the source language: a run, or a file of vectors.")
@@ -15,25 +15,20 @@ SourceVectors = Annotated[
 TargetVectors = Annotated[Path, typer.Argument(metavar="TARGET", help="Word vectors of the target language.")]
 MethodName = Annotated[
     str,
-    typer.Option(
-        metavar="NAME",
+    of_name(
         help="identical (seed: words of equal spelling), similarity (unsupervised self-learning) or adversarial (fails "
-        "on vectors of small texts; check the mean CSLS); with settings: '{name: similarity, words: 10000}'.",
+        "on vectors of small texts; check the mean CSLS); with settings: '{name: similarity, words: 10000}'."
     ),
 ]
-SeedPairs = Annotated[Path | None, typer.Option(metavar="FILE", help="Seed dictionary, WORD<TAB>TRANSLATION a line.")]
-GoldPairs = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Gold dictionary: print precision at 1, 5 and 10.")
-]
-WordCount = Annotated[int, typer.Option(min=2, metavar="INTEGER", help="Most frequent words of each language.")]
-TranslationCount = Annotated[
-    int, typer.Option("--count", "-k", min=1, metavar="INTEGER", help="Translations of each word.")
-]
+SeedPairs = Annotated[Path | None, of_file(help="Seed dictionary, WORD<TAB>TRANSLATION a line.")]
+GoldPairs = Annotated[Path | None, of_file(help="Gold dictionary: print precision at 1, 5 and 10.")]
+WordCount = Annotated[int, of_integer(min=2, help="Most frequent words of each language.")]
+TranslationCount = Annotated[int, of_integer("--count", "-k", min=1, help="Translations of each word.")]
 MappedVectors = Annotated[
     tuple[Path, Path] | None,
     typer.Option(metavar="SOURCE TARGET", help="Write the vectors of both languages in the shared space."),
 ]
-DictionarySeed = Annotated[int, typer.Option(min=0, metavar="INTEGER", help="Random seed.")]
+DictionarySeed = Annotated[int, of_integer(min=0, help="Random seed.")]
 
 
 def dictionary_command(

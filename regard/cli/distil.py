@@ -7,7 +7,7 @@ import typer
 
 from regard.cli.emit import emit, resumable, say_unless
 from regard.cli.files import is_change
-from regard.cli.options import Json, Quiet
+from regard.cli.options import Json, Quiet, of_file, of_folder, of_integer, of_name, of_number
 from regard.errors import ConfigError
 
 TeachersAndSettings = Annotated[
@@ -15,32 +15,26 @@ TeachersAndSettings = Annotated[
     typer.Argument(metavar="[TEACHER...] [KEY=VALUE...]", help="Runs that translate, and settings of the student."),
 ]
 StudentText = Annotated[
-    list[Path],
-    typer.Option("--text", metavar="FILE", help="Source text to translate, one sentence a line; repeatable."),
+    list[Path], of_file("--text", help="Source text to translate, one sentence a line; repeatable.")
 ]
 OtherTranslations = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Translations of --text by another program, instead of a teacher.")
+    Path | None, of_file(help="Translations of --text by another program, instead of a teacher.")
 ]
-StudentDevSource = Annotated[Path | None, typer.Option(metavar="FILE", help="Source text of the dev set.")]
+StudentDevSource = Annotated[Path | None, of_file(help="Source text of the dev set.")]
 StudentDevTarget = Annotated[
     Path | None,
-    typer.Option(
-        metavar="FILE",
+    of_file(
         help="Its translation. (default: the dev files that the teacher was trained with; a held-out part does not "
-        "count)",
+        "count)"
     ),
 ]
-ShapeOption = Annotated[
-    str, typer.Option(metavar="NAME", help="Size of the student: small, tiny, base_memory or base.")
-]
+ShapeOption = Annotated[str, of_name(help="Size of the student: small, tiny, base_memory or base.")]
 DroppedFraction = Annotated[
-    float, typer.Option("--drop", min=0, max=0.9, metavar="NUMBER", help="Fraction of the worst translations to drop.")
+    float, of_number("--drop", min=0, max=0.9, help="Fraction of the worst translations to drop.")
 ]
-TrainingMinutes = Annotated[float, typer.Option(min=0.01, metavar="NUMBER", help="Time limit of training.")]
-TranslatingWorkers = Annotated[
-    int | None, typer.Option(min=1, metavar="INTEGER", help="Processes that translate. (default: one a core)")
-]
-StudentRun = Annotated[Path, typer.Option(metavar="FOLDER", help="Folder of the student's run.")]
+TrainingMinutes = Annotated[float, of_number(min=0.01, help="Time limit of training.")]
+TranslatingWorkers = Annotated[int | None, of_integer(min=1, help="Processes that translate. (default: one a core)")]
+StudentRun = Annotated[Path, of_folder(help="Folder of the student's run.")]
 
 
 def distil_command(

@@ -7,11 +7,11 @@ from typing import Annotated
 import typer
 
 from regard.cli.emit import say_unless
-from regard.cli.options import Changes, Quiet, TranslatorRun
+from regard.cli.options import Changes, Quiet, TranslatorRun, of_file, of_folder, of_integer, of_name
 
 ForeignFolder = Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of another program's translator.")]
 NewRun = Annotated[Path, typer.Option("--run", "-o", metavar="RUN", help="Run folder to make.")]
-FormatName = Annotated[str | None, typer.Option("--format", metavar="NAME", help="Format, if it is not recognised.")]
+FormatName = Annotated[str | None, of_name("--format", help="Format, if it is not recognised.")]
 AllowPickle = Annotated[
     bool, typer.Option("--allow-pickle", help="Read pytorch_model.bin: its weights alone, no code is run.")
 ]
@@ -19,15 +19,9 @@ LanguageCodes = Annotated[
     tuple[str, str] | None,
     typer.Option("--languages", metavar="SOURCE TARGET", help="Language codes, for a model of several languages."),
 ]
-TextsOfImport = Annotated[
-    Path | None, typer.Option("--text", metavar="FILE", help="Source texts to compare. (default: sampled pieces)")
-]
-TextsOfExport = Annotated[
-    Path | None, typer.Option("--text", metavar="FILE", help="Source texts to compare. (default: the dev set)")
-]
-CheckedCount = Annotated[
-    int, typer.Option("--lines", min=0, metavar="INTEGER", help="Number of lines to compare; 0: none.")
-]
+TextsOfImport = Annotated[Path | None, of_file("--text", help="Source texts to compare. (default: sampled pieces)")]
+TextsOfExport = Annotated[Path | None, of_file("--text", help="Source texts to compare. (default: the dev set)")]
+CheckedCount = Annotated[int, of_integer("--lines", min=0, help="Number of lines to compare; 0: none.")]
 
 
 def import_command(
@@ -88,21 +82,17 @@ def average_command(runs: AveragedRuns, run: NewRun, *, weights: RunWeights = No
 
 TargetFormat = Annotated[
     str,
-    typer.Option(
+    of_name(
         "--to",
-        metavar="NAME",
         help="Format: page (one HTML file), runtime (no torch); huggingface, ctranslate2, marian, firefox, onnx, torch",
     ),
 ]
-NewFolder = Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Folder to make.")]
-License = Annotated[
-    str | None, typer.Option("--license", metavar="NAME", help="Licence of the model card. (default: of the import)")
-]
+NewFolder = Annotated[Path, of_folder("--output", "-o", help="Folder to make.")]
+License = Annotated[str | None, of_name("--license", help="Licence of the model card. (default: of the import)")]
 
 
 Quantization = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="Numbers of the weights, where the format has a choice: float32 or int8."),
+    str | None, of_name(help="Numbers of the weights, where the format has a choice: float32 or int8.")
 ]
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from regard.cli.emit import emit, say_unless
-from regard.cli.options import Json, Quiet, TranslatorRun
+from regard.cli.options import Json, Quiet, TranslatorRun, of_file, of_folder, of_integer, of_number
 from regard.errors import ConfigError
 
 _REFUSED = 1  # exit code where the old weights are kept
@@ -15,16 +15,12 @@ RepairsFile = Annotated[
     Path,
     typer.Argument(metavar="FILE", help="Up to 50 texts with their right translations: .tsv, .csv, .jsonl, .tmx."),
 ]
-RepairedRun = Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Run to write.")]
+RepairedRun = Annotated[Path, of_folder("--output", "-o", help="Run to write.")]
 OtherText = Annotated[
-    Path | None,
-    typer.Option("--text", metavar="FILE", help="Other texts, one a line. (default: sources of the training set)"),
+    Path | None, of_file("--text", help="Other texts, one a line. (default: sources of the training set)")
 ]
 MaxChanged = Annotated[
-    float,
-    typer.Option(
-        min=0, max=100, metavar="NUMBER", help="Refuse above this percentage of changed answers without the error."
-    ),
+    float, of_number(min=0, max=100, help="Refuse above this percentage of changed answers without the error.")
 ]
 RepairOld = Annotated[
     tuple[str, str] | None,
@@ -34,7 +30,7 @@ RepairOld = Annotated[
         help="Old pairs of two files, a sentence a line. (default: the training and the dev set of RUN)",
     ),
 ]
-RepairSeed = Annotated[int, typer.Option("--seed", metavar="INTEGER", help="Seed of variants and samples.")]
+RepairSeed = Annotated[int, of_integer("--seed", help="Seed of variants and samples.")]
 
 
 def repair_command(

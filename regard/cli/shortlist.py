@@ -3,17 +3,11 @@
 import math
 from typing import Annotated
 
-import typer
-
 from regard.cli.emit import say
-from regard.cli.options import TranslatorRun
+from regard.cli.options import TranslatorRun, of_integer
 
-BestPieces = Annotated[
-    int, typer.Option("--best", min=1, max=1000, metavar="INTEGER", help="Target tokens for each source token.")
-]
-Common = Annotated[
-    int, typer.Option("--common", min=1, metavar="INTEGER", help="Most frequent target tokens, always included.")
-]
+BestPieces = Annotated[int, of_integer("--best", min=1, max=1000, help="Target tokens for each source token.")]
+Common = Annotated[int, of_integer("--common", min=1, help="Most frequent target tokens, always included.")]
 
 
 def shortlist_command(run: TranslatorRun, *, best: BestPieces = 50, common: Common = 100) -> None:

@@ -5,20 +5,16 @@ from typing import Annotated
 import typer
 
 from regard.cli.emit import say
-from regard.cli.options import DevLines, RunArgument
+from regard.cli.options import DevLines, RunArgument, of_integer, of_name, of_number
 
 FeatureChanges = Annotated[
     list[str] | None,
     typer.Argument(metavar="[KEY=VALUE...]", help="Setting overrides: decoding.features=[length,coverage]."),
 ]
-TuneMethod = Annotated[str, typer.Option(metavar="NAME", help="mert, or random search.")]
-TuneRounds = Annotated[int, typer.Option(min=1, max=100, metavar="INTEGER", help="Maximum number of rounds.")]
-NBestRound = Annotated[
-    int, typer.Option("--n-best", min=2, max=1000, metavar="INTEGER", help="Size of the n-best list.")
-]
-TuneMinutes = Annotated[
-    float, typer.Option(min=0.1, metavar="NUMBER", help="Time limit; the best weights so far are kept.")
-]
+TuneMethod = Annotated[str, of_name(help="mert, or random search.")]
+TuneRounds = Annotated[int, of_integer(min=1, max=100, help="Maximum number of rounds.")]
+NBestRound = Annotated[int, of_integer("--n-best", min=2, max=1000, help="Size of the n-best list.")]
+TuneMinutes = Annotated[float, of_number(min=0.1, help="Time limit; the best weights so far are kept.")]
 
 
 def tune_command(

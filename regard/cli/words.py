@@ -6,12 +6,12 @@ from typing import Annotated
 import typer
 
 from regard.cli.emit import check_plot_file, emit, say
-from regard.cli.options import Changes, Json, Plot
+from regard.cli.options import Changes, Json, Plot, of_integer
 
 ClassifierRun = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a classifier.")]
-TestLines = Annotated[int, typer.Option("--lines", min=1, metavar="INTEGER", help="Number of test texts, at most.")]
-Top = Annotated[int, typer.Option("--top", min=1, metavar="INTEGER", help="Number of words to print.")]
-MinCount = Annotated[int, typer.Option("--min-count", min=1, metavar="INTEGER", help="Minimum count of a word.")]
+TestLines = Annotated[int, of_integer("--lines", min=1, help="Number of test texts, at most.")]
+Top = Annotated[int, of_integer("--top", min=1, help="Number of words to print.")]
+MinCount = Annotated[int, of_integer("--min-count", min=1, help="Minimum count of a word.")]
 
 
 def words_command(
