@@ -1,11 +1,21 @@
 """Translation memory: segments that were translated before, found again by equal and similar text."""
 
 from regard.memory.files import read_units, write_units
-from regard.memory.reuse import Recall, SegmentMemory, SentenceMatches, join_answers, places_left, recall, reused
+from regard.memory.reuse import (
+    MATCHES,
+    Recall,
+    SegmentMemory,
+    SentenceMatches,
+    join_answers,
+    places_left,
+    recall,
+    reused,
+)
 from regard.memory.similarity import THRESHOLD, differences
 from regard.memory.store import TranslationMemory, TranslationUnit
 
 __all__ = [
+    "MATCHES",
     "THRESHOLD",
     "Recall",
     "SegmentMemory",

@@ -8,7 +8,7 @@ from regard.errors import DataError
 from regard.memory.similarity import EXACT, THRESHOLD, plain_text
 from regard.results import MemoryMatch, Prediction, TextPrediction
 
-MATCHES = 3  # of a sentence that are reported
+MATCHES = 3  # of a sentence that are reported; a model may read more
 MAX_SEARCHED = 2_000  # characters of a sentence that similar segments are searched for
 
 SentenceMatches = Sequence[Sequence[MemoryMatch]]
@@ -24,10 +24,18 @@ class Recall(NamedTuple):
 class SegmentMemory(Protocol):
     """A memory that texts are recalled from."""
 
-    def recall(self, text: str, sentences: Sequence[str], *, before: str = "", threshold: int = THRESHOLD) -> Recall:
+    def recall(
+        self,
+        text: str,
+        sentences: Sequence[str],
+        *,
+        before: str = "",
+        threshold: int = THRESHOLD,
+        limit: int = MATCHES,
+    ) -> Recall:
         """Return the matches of a text, whose sentences are known, of at least `threshold` per cent.
 
-        `before`: the sentence before it.
+        `before`: the sentence before it. `limit`: maximum number of matches of a sentence.
         """
 
 
@@ -38,7 +46,9 @@ class Searching(Protocol):
         """Return the segments most like a text."""
 
 
-def recall(search: Searching, text: str, sentences: Sequence[str], before: str, threshold: int) -> Recall:
+def recall(
+    search: Searching, text: str, sentences: Sequence[str], before: str, threshold: int, limit: int = MATCHES
+) -> Recall:
     """Return the matches of a text; long sentences have exact matches alone.
 
     Args:
@@ -47,6 +57,7 @@ def recall(search: Searching, text: str, sentences: Sequence[str], before: str, 
         sentences: Its sentences; an empty one has no match.
         before: The sentence before the text.
         threshold: Minimum similarity in per cent.
+        limit: Maximum number of matches of a sentence.
     """
     several = text and len(text) <= MAX_SEARCHED and [plain_text(text)] != [*map(plain_text, sentences)]
     if several and (found := search(text, before=before, threshold=EXACT, limit=MATCHES)):
@@ -54,7 +65,7 @@ def recall(search: Searching, text: str, sentences: Sequence[str], before: str, 
     matches = list[list[MemoryMatch]]()
     for one in sentences:
         least = threshold if len(one) <= MAX_SEARCHED else EXACT
-        matches.append(search(one, before=before, threshold=least, limit=MATCHES) if one.strip() else [])
+        matches.append(search(one, before=before, threshold=least, limit=limit) if one.strip() else [])
         before = one
     return Recall(whole=False, matches=matches)
 

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.errors import ConfigError, DataError
-from regard.memory.reuse import Recall, Searching, recall
+from regard.memory.reuse import MATCHES, Recall, Searching, recall
 from regard.memory.similarity import EXACT, IN_CONTEXT, THRESHOLD, differences, percent_of, plain_text, segment_words
 from regard.results import MemoryMatch
 
@@ -210,9 +210,17 @@ class TranslationMemory:
             found = [match for match in self._similar(text, threshold) if match.source != text]
         return sorted(found, key=lambda match: (-match.percent, -match.segment))[:limit]
 
-    def recall(self, text: str, sentences: Sequence[str], *, before: str = "", threshold: int = THRESHOLD) -> Recall:
+    def recall(
+        self,
+        text: str,
+        sentences: Sequence[str],
+        *,
+        before: str = "",
+        threshold: int = THRESHOLD,
+        limit: int = MATCHES,
+    ) -> Recall:
         """Return the matches of a text as a whole, else of its sentences, of at least `threshold` per cent."""
-        return recall(self.search, text, sentences, before, threshold)
+        return recall(self.search, text, sentences, before, threshold, limit)
 
     def exact_search(self, texts: Iterable[str]) -> Searching:
         """Return a search for exact matches of these texts alone, which are read at once."""

@@ -246,7 +246,7 @@ def raw_lines(
     predictor: Predictor, texts: list[str], *, memory: SegmentMemory | None = None, **options: Any
 ) -> list[Prediction]:
     """Each line as one sentence with nothing kept; a warning says which numerals a translation lost."""
-    matches = recalled_sentences(memory, texts, predictor.setup.context.min_percent)
+    matches = recalled_sentences(memory, texts, predictor.setup.context)
 
     def answers(left: list[int]) -> Sequence[Prediction]:
         found = predictor.predict([texts[place] for place in left], matches=of_matches(matches, left), **options)

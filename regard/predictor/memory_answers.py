@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 
-from regard.memory import THRESHOLD, Recall, SegmentMemory, TranslationMemory
+from regard.memory import MATCHES, THRESHOLD, Recall, SegmentMemory, TranslationMemory
 from regard.predictor.kept_terms import LineAnswer, Warn
 from regard.predictor.predictor import Predictor
 from regard.results import DocumentPrediction, Prediction, TextPrediction
@@ -36,11 +36,20 @@ class MemoryAnswers:
         self._memory.check_languages(predictor.setup.languages, "--memory")
         self._read = ", read as context" * predictor.setup.context.reads_memory
 
-    def recall(self, text: str, sentences: Sequence[str], *, before: str = "", threshold: int = THRESHOLD) -> Recall:
+    def recall(
+        self,
+        text: str,
+        sentences: Sequence[str],
+        *,
+        before: str = "",
+        threshold: int = THRESHOLD,
+        limit: int = MATCHES,
+    ) -> Recall:
         """Return the matches of a text, and count them."""
         if self._memory is None:
             return Recall(whole=False, matches=[[] for _ in sentences])
-        found = self._memory.recall(text, sentences, before=before or self._before, threshold=threshold)
+        before = before or self._before
+        found = self._memory.recall(text, sentences, before=before, threshold=threshold, limit=limit)
         self._before = next((one for one in reversed(sentences) if one.strip()), self._before)
         exact = sum(bool(one) and one[0].exact for one in found.matches)
         counted = {"sentences": len(found.matches), "exact": exact, "similar": sum(map(bool, found.matches)) - exact}

@@ -277,7 +277,7 @@ class Predictor:
         for note in document.notes:
             warnings.warn(note, stacklevel=2)
         lines = with_windows(document.texts, self.task.texts.window)
-        matches = recalled_sentences(memory, document.originals, self.setup.context.min_percent)
+        matches = recalled_sentences(memory, document.originals, self.setup.context)
 
         def answers(left: list[int]) -> Sequence[Prediction]:
             given = [lines[one] for one in left]

@@ -10,7 +10,7 @@ from regard.data.examples import ColumnTexts
 from regard.documents.glossary import Glossary
 from regard.errors import ConfigError
 from regard.explain.alignment import align
-from regard.memory import THRESHOLD
+from regard.memory import MATCHES, THRESHOLD
 from regard.results import AttentionMap, Explanation, MemoryMatch, TokenRole, Tokens, WordRelevance
 from regard.text.clean import clean
 from regard.text.source_marks import given_stretches, without_source_marks
@@ -43,6 +43,11 @@ class SourceContext:
     def most_matches(self) -> int:
         """Maximum number of segments of a memory that the model reads with a source."""
         return max((one.matches for one in self._rows.values()), default=0)
+
+    @property
+    def most_searched(self) -> int:
+        """Maximum number of segments of a memory that are searched for."""
+        return max(MATCHES, self.most_matches)
 
     def term_method(self, method: Literal["auto"] | TermMethod) -> TermMethod:
         """Return how terms of a glossary are kept. Raises ConfigError for annotations that the model does not read."""

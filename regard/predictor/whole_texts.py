@@ -14,6 +14,7 @@ from regard.documents.glossary import Glossary
 from regard.errors import DataError
 from regard.memory import Recall, SegmentMemory, SentenceMatches, reused
 from regard.predictor.predictions import Predictions
+from regard.predictor.source_context import SourceContext
 from regard.predictor.terminology import of_places, prefixes_of_sentences
 from regard.results import DocumentPrediction, MemoryMatch, Prediction
 from regard.text.windows import with_windows
@@ -39,7 +40,7 @@ def translated(
         raise DataError("memory", "does not go with prefixes: it answers whole sentences", hint="leave one out")
     task, languages = predictor.task.texts, predictor.setup.languages
     documents = [task.document(text, languages[0]) for text in texts]
-    recalls = _recalled(memory, texts, documents, predictor.setup.context.min_percent)
+    recalls = _recalled(memory, texts, documents, predictor.setup.context)
     documents = [None if one.whole else document for one, document in zip(recalls, documents, strict=True)]
     sides = [[text] if one is None else one.texts for text, one in zip(texts, documents, strict=True)]
     asked = [with_windows(some, task.window) if one else some for one, some in zip(documents, sides, strict=True)]
@@ -61,23 +62,28 @@ def translated(
 
 
 def _recalled(
-    memory: SegmentMemory | None, texts: Sequence[str], documents: Sequence[Document | None], threshold: int
+    memory: SegmentMemory | None, texts: Sequence[str], documents: Sequence[Document | None], context: SourceContext
 ) -> list[Recall]:
     """Return the matches of each text; the sentence before a text is the last one of the text before it."""
     recalls, before = list[Recall](), ""
     for text, document in zip(texts, documents, strict=True):
         sentences = [text] if document is None else document.originals
         found = Recall(whole=False, matches=[[] for _ in sentences])
-        recalls.append(found if memory is None else memory.recall(text, sentences, before=before, threshold=threshold))
+        if memory is not None:
+            least, most = context.min_percent, context.most_searched
+            found = memory.recall(text, sentences, before=before, threshold=least, limit=most)
+        recalls.append(found)
         before = next((one for one in reversed(sentences) if one.strip()), before)
     return recalls
 
 
 def recalled_sentences(
-    memory: SegmentMemory | None, sentences: Sequence[str], threshold: int
+    memory: SegmentMemory | None, sentences: Sequence[str], context: SourceContext
 ) -> list[list[MemoryMatch]]:
     """Return the matches of the sentences of a document."""
-    return [[] for _ in sentences] if memory is None else memory.recall("", sentences, threshold=threshold).matches
+    if memory is None:
+        return [[] for _ in sentences]
+    return memory.recall("", sentences, threshold=context.min_percent, limit=context.most_searched).matches
 
 
 def of_matches(matches: SentenceMatches, places: Sequence[int]) -> SentenceMatches:

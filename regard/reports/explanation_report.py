@@ -91,7 +91,7 @@ def _predicted(
             raise ConfigError("--memory", problem, hint)
         with closing(TranslationMemory(memory)) as opened:
             opened.check_languages(predictor.setup.languages, "--memory")
-            matches = recalled_sentences(opened, texts, context.min_percent)
+            matches = recalled_sentences(opened, texts, context)
         for found in matches:
             if found and found[0].exact:
                 reused = f"--memory has '{found[0].source:.60}', which regard predict reuses"

@@ -8,7 +8,11 @@ from questions import ask
 from small_runs import SMALL, regard
 
 import regard as package
+from regard.augmentations import FuzzyMatches
+from regard.documents.glossary import Glossary
 from regard.memory import TranslationMemory, TranslationUnit
+from regard.predictor.source_context import SourceContext
+from regard.predictor.whole_texts import recalled_sentences
 from regard.results import MemoryMatch
 from regard.serve.engine import Explain, Pair, Predict, WithSimilar
 from regard.serve.engine.answering import Answering
@@ -157,3 +161,14 @@ def test_a_reranker_scores_what_its_run_reads(run):
         assert bool(found.augmented) == bool(matches[0])
         (plain,) = package.load(run).score([TEXTS[0]], [found.text], matches=matches)
         assert found.shares["network"] == pytest.approx(sum(plain.log_probs), abs=1e-3)
+
+
+def test_a_model_that_reads_five_segments_gets_five(tmp_path):
+    memory = TranslationMemory(tmp_path / "m.memory", ("en", "de"))
+    memory.add(TranslationUnit(f"the dog sees a man {word}", f"Satz {word}") for word in "abcdef")
+    for count in (1, 5):
+        row = FuzzyMatches(matches=count)
+        context = SourceContext({"fuzzy_matches": row})
+        (matches,) = recalled_sentences(memory, ["the dog sees a man x"], context)
+        (hints,) = context.hints(["the dog sees a man x"], [matches], [Glossary([])])
+        assert context.augmented({"source": "the dog sees a man x"}, hints)["source"].count("⟦match⟧") == count
