@@ -25,13 +25,7 @@ class SegmentMemory(Protocol):
     """A memory that texts are recalled from."""
 
     def recall(
-        self,
-        text: str,
-        sentences: Sequence[str],
-        *,
-        before: str = "",
-        threshold: int = THRESHOLD,
-        limit: int = MATCHES,
+        self, text: str, sentences: Sequence[str], *, before: str = "", threshold: int = THRESHOLD, limit: int = MATCHES
     ) -> Recall:
         """Return the matches of a text, whose sentences are known, of at least `threshold` per cent.
 

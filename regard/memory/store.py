@@ -211,13 +211,7 @@ class TranslationMemory:
         return sorted(found, key=lambda match: (-match.percent, -match.segment))[:limit]
 
     def recall(
-        self,
-        text: str,
-        sentences: Sequence[str],
-        *,
-        before: str = "",
-        threshold: int = THRESHOLD,
-        limit: int = MATCHES,
+        self, text: str, sentences: Sequence[str], *, before: str = "", threshold: int = THRESHOLD, limit: int = MATCHES
     ) -> Recall:
         """Return the matches of a text as a whole, else of its sentences, of at least `threshold` per cent."""
         return recall(self.search, text, sentences, before, threshold, limit)

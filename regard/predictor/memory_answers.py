@@ -37,13 +37,7 @@ class MemoryAnswers:
         self._read = ", read as context" * predictor.setup.context.reads_memory
 
     def recall(
-        self,
-        text: str,
-        sentences: Sequence[str],
-        *,
-        before: str = "",
-        threshold: int = THRESHOLD,
-        limit: int = MATCHES,
+        self, text: str, sentences: Sequence[str], *, before: str = "", threshold: int = THRESHOLD, limit: int = MATCHES
     ) -> Recall:
         """Return the matches of a text, and count them."""
         if self._memory is None:
