@@ -315,8 +315,7 @@ class TranslationMemory:
             " ON CONFLICT (word) DO UPDATE SET count = count + excluded.count",
             counts.items(),
         )
-        known: dict[str, int] = {}
-        names = iter(counts)
+        known, names = dict[str, int](), iter(counts)
         while some := [*islice(names, _HOLES)]:
             known |= self._rows(f"SELECT word, id FROM words WHERE word IN ({','.join('?' * len(some))})", some)
         return known
