@@ -15,6 +15,7 @@ __all__ = [
     "EOS",
     "FIRST",
     "LABEL",
+    "LABELS",
     "PAD",
     "PASSAGE",
     "QUESTION",
@@ -39,6 +40,7 @@ __all__ = [
 # names of columns
 SOURCE, TARGET, DOCUMENT = "source", "target", "document"
 TEXT, LABEL, TAGS = "text", "label", "tags"
+LABELS, NUMBER = "labels", "number"
 FIRST, SECOND = "first", "second"
 PASSAGE, QUESTION, ANSWER = "passage", "question", "answer"
 

@@ -16,6 +16,7 @@ from small_configs import (
     of_lines,
     of_made,
     of_masked,
+    of_numbers,
     of_questions,
     of_sentences,
     of_tags,
@@ -140,6 +141,16 @@ def test_a_config_of_pairs_builds_trains_a_step_and_chooses(path, tmp_path):
     assert prediction.text in {"yes", "no"}
     assert set(prediction.probabilities) == {"yes", "no"}
     assert {"first", "second", "label"} == set(prediction.explanation.columns)
+
+
+@each(of_numbers)
+def test_a_config_of_numbers_builds_trains_a_step_and_predicts(path, tmp_path):
+    run = tmp_path / "run"
+    assert train_run(read_experiment(path, [*small(path, tmp_path), f"run={run}"]), quiet=True)
+    assert len(evaluate([run]).systems[0].scores) == 4
+    (prediction,) = regard.load(run).predict(["ein Hund läuft\ta dog runs"], explain=True)
+    assert -10 < prediction.number < 10
+    assert {"first", "second", "number"} == set(prediction.explanation.columns)
 
 
 @each(of_questions)

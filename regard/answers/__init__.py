@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from regard.answers.answer import Answer
 from regard.answers.label import LabelAnswer, LabelPrediction
+from regard.answers.labels import LabelsAnswer, LabelsPrediction
 from regard.answers.neighbours import NearestPrediction, NeighboursAnswer
+from regard.answers.number import NumberPrediction, SingleNumberAnswer
 from regard.answers.numbers import NumbersAnswer, NumbersPrediction
 from regard.answers.span import SpanAnswer, SpanPrediction
 from regard.answers.symbols import SymbolsAnswer, SymbolsPrediction
@@ -27,7 +29,9 @@ ANSWERS: Mapping[str, Answer[Any]] = {
     "continuation": ContinuationAnswer(),
     "filling": FillingAnswer(),
     "label": LabelAnswer(),
+    "labels": LabelsAnswer(),
     "neighbours": NeighboursAnswer(),
+    "number": SingleNumberAnswer(),
     "numbers": NumbersAnswer(),
     "span": SpanAnswer(),
     "symbols": SymbolsAnswer(),
@@ -46,7 +50,9 @@ __all__ = [
     "ANSWERS",
     "Answer",
     "LabelPrediction",
+    "LabelsPrediction",
     "NearestPrediction",
+    "NumberPrediction",
     "NumbersPrediction",
     "SpanPrediction",
     "SymbolsPrediction",

@@ -8,8 +8,10 @@ from regard.evaluation.bleu import Bleu
 from regard.evaluation.brier import Brier
 from regard.evaluation.calibration_error import CalibrationError
 from regard.evaluation.chrf import Chrf
+from regard.evaluation.correlation import MeanAbsoluteError, MeanSquaredError, PearsonCorrelation, SpearmanCorrelation
 from regard.evaluation.exact_match import ExactMatch
-from regard.evaluation.f1 import F1
+from regard.evaluation.f1 import F1, LabelsF1
+from regard.evaluation.label_sets import HammingLoss, SubsetAccuracy
 from regard.evaluation.log_loss import LogLoss
 from regard.evaluation.metric import Corpus, Metric, Score
 from regard.evaluation.place_accuracy import CharacterAccuracy, WordAccuracy
@@ -48,11 +50,18 @@ METRICS: Registry[Metric] = Registry(
         "chrf": Chrf,
         "exact_match": ExactMatch,
         "f1": F1,
+        "hamming_loss": HammingLoss,
         "kappa": Kappa,
+        "labels_f1": LabelsF1,
         "length_ratio": LengthRatio,
         "log_loss": LogLoss,
         "map": MeanAveragePrecision,
         "matthews": Matthews,
+        "mean_absolute_error": MeanAbsoluteError,
+        "mean_squared_error": MeanSquaredError,
+        "pearson": PearsonCorrelation,
+        "spearman": SpearmanCorrelation,
+        "subset_accuracy": SubsetAccuracy,
         "mrr": MeanReciprocalRank,
         "relation_f1": RelationF1,
         "repetition_rate": RepetitionRate,

@@ -1,6 +1,7 @@
 """Shared code of figures of labels that rest on three counts of each class."""
 
 from abc import ABC
+from collections.abc import Callable
 
 import numpy as np
 
@@ -20,19 +21,24 @@ class ClassMetric(Metric, ABC):
 
         The last class stands for labels that no reference has.
         """
-        classes = classes_of(corpus)
+        classes = classes_of(corpus, self.cut)
         found = np.zeros((len(corpus.hypotheses), 3, len(classes) + 1))
         for row, (given, several) in enumerate(zip(corpus.hypotheses, corpus.references, strict=True)):
-            label, right = classes.get(given.strip(), len(classes)), classes[several[0].strip()]
-            found[row, [1, 2], [label, right]] = 1
-            found[row, 0, label] = label == right
+            labels = {classes.get(label, len(classes)) for label in self.cut(given)}
+            right = {classes[label] for label in self.cut(several[0])}
+            for place, some in enumerate((labels & right, labels, right)):
+                found[row, place, [*some]] = 1
         return found.reshape(len(found), -1)
 
+    def cut(self, text: str) -> list[str]:
+        """Return the labels of an answer."""
+        return [text.strip()]
+
     def signature(self, corpus: Corpus) -> str:
-        return f"classes:{len(classes_of(corpus))}"
+        return f"classes:{len(classes_of(corpus, self.cut))}"
 
 
-def classes_of(corpus: Corpus) -> dict[str, int]:
+def classes_of(corpus: Corpus, cut: Callable[[str], list[str]] = lambda text: [text.strip()]) -> dict[str, int]:
     """Return the labels of the references, and their places in alphabetical order."""
-    labels = sorted({several[0].strip() for several in corpus.references})
+    labels = sorted({label for several in corpus.references for label in cut(several[0])})
     return {label: number for number, label in enumerate(labels)}

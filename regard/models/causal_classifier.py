@@ -17,7 +17,7 @@ from regard.layers.embedders.embedder import Embedder
 from regard.layers.pooling import POOLINGS, Pooling
 from regard.models.build import initialise_uniform
 from regard.models.classifier import PoolingChoice
-from regard.models.label_model import AttentionRecords, LabelModel, with_state_read
+from regard.models.label_model import AttentionRecords, LabelModel, num_outputs, with_state_read
 from regard.models.language_model import DecoderOnly, build_writing, need_no_source
 from regard.models.settings import LanguageModelSettings
 from regard.ops.dropout import Dropout
@@ -103,8 +103,8 @@ def causal_classifier(
     """p(label | text): a language model, initialised from one by `init`, and a classifier of its last states."""
     decodes, head = build_writing(shared, len(columns[TEXT]))
     pools = POOLINGS.build(readout, decodes.dim, place="readout")
-    model = CausalClassifier(decodes, head, pools, len(columns[LABEL]), dropout=shared.dropout)
-    return initialise_uniform(model, shared.init_uniform)
+    model = CausalClassifier(decodes, head, pools, num_outputs(columns), dropout=shared.dropout)
+    return initialise_uniform(model.predicting(columns), shared.init_uniform)
 
 
 def _started(text: Sequences) -> Sequences:

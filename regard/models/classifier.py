@@ -11,7 +11,7 @@ from regard.encoders.encoder import Encoder
 from regard.layers.embedders.embedder import Embedder
 from regard.layers.pooling import POOLINGS, Pooling
 from regard.models.build import build_reading, initialise_uniform
-from regard.models.label_model import AttentionRecords, LabelModel, with_state_read
+from regard.models.label_model import AttentionRecords, LabelModel, num_outputs, with_state_read
 from regard.models.settings import ReadingSettings
 from regard.models.text_reader import TextReader
 from regard.ops.dropout import Dropout
@@ -57,6 +57,6 @@ def classifier(
     """p(label | text): an encoder and a pooling (`attention`: a learned query over the states)."""
     reads, encodes = build_reading(shared, len(columns[TEXT]))
     model = Classifier(
-        reads, encodes, POOLINGS.build(pooling, encodes.dim), len(columns[LABEL]), dropout=shared.dropout
+        reads, encodes, POOLINGS.build(pooling, encodes.dim), num_outputs(columns), dropout=shared.dropout
     )
-    return initialise_uniform(model, shared.init_uniform)
+    return initialise_uniform(model.predicting(columns), shared.init_uniform)

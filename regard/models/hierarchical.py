@@ -17,7 +17,7 @@ from regard.layers.embedders.embedder import Embedder
 from regard.layers.pooling import POOLINGS, HierarchicalPooling, Pooling
 from regard.models.build import build_embedder, build_sockets
 from regard.models.classifier import PoolingChoice
-from regard.models.label_model import AttentionRecords, LabelModel
+from regard.models.label_model import AttentionRecords, LabelModel, num_outputs
 from regard.models.settings import (
     HEADS_OF_FOUR,
     PROJECTED_HEADS,
@@ -164,7 +164,8 @@ def hierarchical(
     upper = ENCODERS.build(sentence_encoder, words.out_dim, sockets, given=given, place="sentence_encoder")
     both = HierarchicalPooling(words, _pooling(sentence_pooling, upper.dim, "sentence_pooling"))
     finds = BySentence(text.pieces(range(len(text))), max_sentences=max_sentences, max_words=max_words)
-    return Hierarchical(finds, reads, (lower, upper), both, len(columns[LABEL]), dropout=dropout)
+    model = Hierarchical(finds, reads, (lower, upper), both, num_outputs(columns), dropout=dropout)
+    return model.predicting(columns)
 
 
 def _pooling(choice: Choice, dim: int, place: str) -> Pooling:

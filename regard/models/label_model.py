@@ -1,19 +1,21 @@
 """The contract of models that predict one label of a closed set."""
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from regard.attention import EACH, Attended, Recorded, Records, Role, fitting, recording
+from regard.data.columns import Columns
 from regard.layers.by_sentence import Sentences
 from regard.layers.pooling import Pooling
 from regard.models.model import Distributions, Model
-from regard.records import Batch
+from regard.models.number_model import refuse_smoothing
+from regard.records import LABEL, LABELS, NUMBER, Batch
 
 POOLED = "pooling"  # the record of the attention of the only state that is read
 
@@ -25,9 +27,81 @@ class AttentionRecords(NamedTuple):
     units: Mapping[str, Sentences] = MappingProxyType({})  # columns that the model makes of its first one, by name
 
 
-class LabelModel(Model):
-    """p(label | the columns before it). `label` is the predicted column."""
+class LabelOutput(ABC):
+    """What the numbers of the last layer mean, and their loss. Keeps nothing."""
 
+    @abstractmethod
+    def of_scores(self, scores: Tensor) -> Tensor:
+        """Scores (batch, n) of the last layer → what `LabelModel.log_probs` returns."""
+
+    @abstractmethod
+    def nll(self, found: Tensor, reference: Tensor, smoothing: float) -> Tensor:
+        """What `of_scores` returns → losses (batch, item) in nats."""
+
+    def explained(self, found: Tensor, reference: Tensor) -> Tensor:
+        """What `of_scores` returns → what an explanation is of (batch, item)."""
+        return -self.nll(found, reference, 0.0)
+
+
+class OneLabel(LabelOutput):
+    """softmax(scores); the loss is the cross entropy."""
+
+    def of_scores(self, scores: Tensor) -> Tensor:
+        return scores.log_softmax(dim=-1)
+
+    def nll(self, found: Tensor, reference: Tensor, smoothing: float) -> Tensor:
+        """found (batch, class), reference (batch,) → (batch, 1)."""
+        losses = functional.nll_loss(found, reference, reduction="none")
+        return ((1 - smoothing) * losses - smoothing * found.mean(dim=-1)).unsqueeze(-1)
+
+
+class SeveralLabels(LabelOutput):
+    """sigmoid(score) of each label by itself; the loss is the binary cross entropy, smoothed towards 0.5."""
+
+    def of_scores(self, scores: Tensor) -> Tensor:
+        """Log-odds, which are as exact for labels that are nearly sure."""
+        return scores
+
+    def nll(self, found: Tensor, reference: Tensor, smoothing: float) -> Tensor:
+        """found (batch, label), reference (batch, label) of 0 and 1 → (batch, label)."""
+        wanted = reference.to(found) * (1 - smoothing) + 0.5 * smoothing
+        return functional.binary_cross_entropy_with_logits(found, wanted, reduction="none")
+
+
+class OneNumber(LabelOutput):
+    """The score is the number, standardised; the loss is the squared error."""
+
+    def of_scores(self, scores: Tensor) -> Tensor:
+        return scores
+
+    def nll(self, found: Tensor, reference: Tensor, smoothing: float) -> Tensor:
+        """found (batch, 1), reference (batch,) → (batch, 1)."""
+        refuse_smoothing(smoothing)
+        return (found - reference.to(found).unsqueeze(-1)).square()
+
+    def explained(self, found: Tensor, reference: Tensor) -> Tensor:
+        """Return the number: its error says nothing of words."""
+        return found
+
+
+OUTPUTS: Mapping[str, LabelOutput] = MappingProxyType(
+    {LABEL: OneLabel(), LABELS: SeveralLabels(), NUMBER: OneNumber()}
+)  # by the predicted column
+
+
+def num_outputs(columns: Columns) -> int:
+    """Return the width of the last layer: classes, labels, or 1 of a number."""
+    return columns[_predicted(columns)].num_values
+
+
+def _predicted(columns: Columns) -> str:
+    return next(name for name in OUTPUTS if name in columns)
+
+
+class LabelModel(Model):
+    """p(label | the columns before it). `label` is the predicted column: one label, several, or a number."""
+
+    output: LabelOutput = OUTPUTS[LABEL]
     dropout: nn.Module  # of the features of the output layer
     to_class: nn.Linear
 
@@ -36,14 +110,19 @@ class LabelModel(Model):
         super().__init__()
         self.label, self.beyond = label, beyond
 
+    def predicting(self, columns: Columns) -> Self:
+        """Predict the column among them that is a label, labels or a number."""
+        self.label = _predicted(columns)
+        self.output = OUTPUTS[self.label]
+        return self
+
     @abstractmethod
     def log_probs(self, batch: Batch) -> Tensor:
-        """Return log-probabilities (batch, class)."""
+        """Return log-probabilities (batch, class); of several labels their log-odds, of a number (batch, 1) itself."""
 
     def classes(self, features: Tensor) -> Tensor:
-        """Vectors (batch, dim) → log-probabilities (batch, class)."""
-        scores: Tensor = self.to_class(self.dropout(features))
-        return scores.log_softmax(dim=-1)
+        """Vectors (batch, dim) → log-probabilities (batch, class), or as `log_probs` has it."""
+        return self.output.of_scores(self.to_class(self.dropout(features)))
 
     def attention_records(self, batch: Batch) -> AttentionRecords:
         """Return all attention weights of a batch, except those over states that are not one per piece."""
@@ -56,15 +135,19 @@ class LabelModel(Model):
         return AttentionRecords(fitting(records, widest))
 
     def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
-        log_probs, labels = self.log_probs(batch), batch.columns[self.label]
-        losses = functional.nll_loss(log_probs, torch.as_tensor(labels), reduction="none")
-        return ((1 - smoothing) * losses - smoothing * log_probs.mean(dim=-1)).unsqueeze(-1)
+        return self.output.nll(self.log_probs(batch), torch.as_tensor(batch.columns[self.label]), smoothing)
+
+    def explained(self, batch: Batch) -> Tensor:
+        return self.output.explained(self.log_probs(batch), torch.as_tensor(batch.columns[self.label]))
 
     def distributions(self, batch: Batch) -> Distributions:
+        if self.output is not OUTPUTS[LABEL]:
+            return super().distributions(batch)
         return Distributions(self.log_probs(batch), torch.as_tensor(batch.columns[self.label]))
 
     def counted(self, batch: Batch) -> Tensor:
-        return torch.ones_like(batch.lines, dtype=torch.bool).unsqueeze(-1)
+        reference = torch.as_tensor(batch.columns[self.label])
+        return torch.ones_like(reference.view(len(reference), -1), dtype=torch.bool)
 
 
 def with_state_read(records: Records, pooling: Pooling, column: str, mask: Tensor) -> Records:

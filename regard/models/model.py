@@ -63,6 +63,10 @@ class Model(nn.Module, ABC):
     def counted(self, batch: Batch) -> Tensor:
         """Return the mask (batch, item) of the items with a loss in `nll`."""
 
+    def explained(self, batch: Batch) -> Tensor:
+        """Return what relevance of words is for, of each counted item (batch, item): its log-probability."""
+        return -self.nll(batch)
+
     def distributions(self, batch: Batch) -> Distributions:
         """Return the log-probabilities of all choices, the basis of `nll`. Raises ConfigError where unsupported."""
         problem = "compares the probabilities of all choices, and this model gives only that of the reference"

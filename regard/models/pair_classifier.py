@@ -16,7 +16,7 @@ from regard.layers.embedders.embedder import Embedder
 from regard.models.build import build_reading, initialise_uniform
 from regard.models.comparisons import COMPARISONS, Comparison
 from regard.models.comparisons.comparison import stacked, unstacked
-from regard.models.label_model import LabelModel
+from regard.models.label_model import LabelModel, num_outputs
 from regard.models.settings import ReadingSettings, WordPosition
 from regard.models.text_reader import TextReader
 from regard.ops.dropout import Dropout
@@ -60,8 +60,7 @@ class PairClassifier(TextReader, LabelModel):
         if self.overlap:
             shared = overlaps(first, second, ordered=not self.comparison.symmetric)
             features = torch.cat([features, shared.to(features.dtype)], dim=-1)
-        scores: Tensor = self.to_class(features)
-        return scores.log_softmax(dim=-1)
+        return self.output.of_scores(self.to_class(features))
 
 
 def overlaps(first: Sequences, second: Sequences, *, ordered: bool = True) -> Tensor:
@@ -113,5 +112,5 @@ def pair_classifier(
     """
     reads, encodes = build_reading(shared, len(shared_text(columns)))
     compares = COMPARISONS.build(comparison, encodes.dim, given={"dropout": shared.dropout})
-    model = PairClassifier(reads, encodes, compares, len(columns[LABEL]), overlap=overlap, dropout=shared.dropout)
-    return initialise_uniform(model, shared.init_uniform)
+    model = PairClassifier(reads, encodes, compares, num_outputs(columns), overlap=overlap, dropout=shared.dropout)
+    return initialise_uniform(model.predicting(columns), shared.init_uniform)

@@ -16,7 +16,7 @@ from regard.layers.embedders.embedder import Embedder
 from regard.layers.pooling import POOLINGS, Pooling
 from regard.models.build import build_reading, initialise_uniform
 from regard.models.classifier import PoolingChoice
-from regard.models.label_model import POOLED, AttentionRecords, LabelModel, pooled_record
+from regard.models.label_model import POOLED, AttentionRecords, LabelModel, num_outputs, pooled_record
 from regard.models.pair_classifier import shared_text
 from regard.models.settings import ReadingOfPair
 from regard.models.text_reader import TextReader
@@ -126,6 +126,6 @@ def pair_encoder(columns: Columns, *, shared: ReadingOfPair, pooling: PoolingOfP
     """
     reads, encodes = build_reading(shared, len(shared_text(columns)))
     model = PairEncoder(
-        reads, encodes, POOLINGS.build(pooling, encodes.dim), len(columns[LABEL]), dropout=shared.dropout
+        reads, encodes, POOLINGS.build(pooling, encodes.dim), num_outputs(columns), dropout=shared.dropout
     )
-    return initialise_uniform(model, shared.init_uniform)
+    return initialise_uniform(model.predicting(columns), shared.init_uniform)

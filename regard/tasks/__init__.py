@@ -13,11 +13,13 @@ from regard.tasks.examples import Examples
 from regard.tasks.language_model import LanguageModelTask
 from regard.tasks.masked_language_model import MaskedLanguageModelTask
 from regard.tasks.measures import Measure, Outcome
+from regard.tasks.multi_label import MultiLabelTask
 from regard.tasks.next_sentence import NextSentenceTask
 from regard.tasks.pairs import PairsTask
 from regard.tasks.phrases import PhrasesTask
 from regard.tasks.question_answering import QuestionAnsweringTask
 from regard.tasks.reading import ReadingTask
+from regard.tasks.regression import PairRegressionTask, RegressionTask
 from regard.tasks.spec import TaskSpec, Wording
 from regard.tasks.tagging import TaggingTask
 from regard.tasks.task import Task
@@ -36,11 +38,14 @@ TASKS: Registry[Task] = Registry(
         "document_vectors": DocumentVectorsTask,
         "language_model": LanguageModelTask,
         "masked_language_model": MaskedLanguageModelTask,
+        "multi_label": MultiLabelTask,
         "next_sentence": NextSentenceTask,
         "question_answering": QuestionAnsweringTask,
+        "pair_regression": PairRegressionTask,
         "pairs": PairsTask,
         "phrases": PhrasesTask,
         "reading": ReadingTask,
+        "regression": RegressionTask,
         "tagging": TaggingTask,
         "translation": TranslationTask,
         "unpaired_translation": UnpairedTranslationTask,

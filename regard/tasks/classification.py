@@ -1,6 +1,7 @@
 """Classification: one label of a closed set for a text."""
 
 import sys
+from abc import ABC
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal, cast
 
@@ -13,8 +14,32 @@ from regard.tasks.label_task import LabelFiles, LabelTask
 from regard.tasks.spec import Wording
 
 
-class ClassificationTask(LabelTask):
-    """A text → one label. A longer text is truncated to `max_pieces`, in training and in prediction."""
+class OneTextTask(LabelTask, ABC):
+    """One text → an answer. A longer text is truncated to `max_pieces`, in training and in prediction."""
+
+    def __init__(
+        self,
+        columns: Columns,
+        *,
+        max_pieces: Annotated[
+            Size | None, Doc("Maximum number of pieces read; null: all, with the limit data.max_length.")
+        ] = 400,
+        prepend_bos: Annotated[
+            bool, Doc("Prepend <s>, as masked language models do; the pooling `first` uses its state.")
+        ] = False,
+        keep: Annotated[Literal["first", "last"], Doc("Truncation of longer texts: pieces to keep.")] = "first",
+    ) -> None:
+        text = cast(TextColumn, columns[TEXT])
+        super().__init__({**columns, TEXT: text.cut(max_pieces, from_end=keep == "last", begins=prepend_bos)})
+        self.max_pieces = max_pieces
+
+    @property
+    def filter(self) -> ExampleFilter:
+        return ExampleFilter(self.vocabularies, lambda limit: limit if self.max_pieces is None else sys.maxsize)
+
+
+class ClassificationTask(OneTextTask):
+    """A text → one label."""
 
     columns: ClassVar[Mapping[str, str]] = {TEXT: "text", LABEL: "label"}
     spec = LabelTask.spec._replace(
@@ -54,23 +79,3 @@ class ClassificationTask(LabelTask):
         },
     )
     files = LabelFiles(default=True)
-
-    def __init__(
-        self,
-        columns: Columns,
-        *,
-        max_pieces: Annotated[
-            Size | None, Doc("Maximum number of pieces read; null: all, with the limit data.max_length.")
-        ] = 400,
-        prepend_bos: Annotated[
-            bool, Doc("Prepend <s>, as masked language models do; the pooling `first` uses its state.")
-        ] = False,
-        keep: Annotated[Literal["first", "last"], Doc("Truncation of longer texts: pieces to keep.")] = "first",
-    ) -> None:
-        text = cast(TextColumn, columns[TEXT])
-        super().__init__({**columns, TEXT: text.cut(max_pieces, from_end=keep == "last", begins=prepend_bos)})
-        self.max_pieces = max_pieces
-
-    @property
-    def filter(self) -> ExampleFilter:
-        return ExampleFilter(self.vocabularies, lambda limit: limit if self.max_pieces is None else sys.maxsize)

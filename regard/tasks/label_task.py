@@ -5,11 +5,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from torch import Tensor
 
+from regard.answers import Answer
 from regard.answers.label import LabelAnswer, LabelPrediction
 from regard.data.columns import TextColumn
 from regard.data.examples import ColumnTexts
@@ -75,8 +76,8 @@ class LabelTask(Task, ABC):
             "evaluation": {"metrics": ["accuracy", "f1"]},
         },
     )
-    answer = LabelAnswer()
-    files = LabelFiles()
+    answer: ClassVar[Answer[Any]] = LabelAnswer()
+    files: ClassVar[ExampleFiles] = LabelFiles()
 
     def predict(self, model: Answering, batch: Batch) -> list[Prediction]:
         """Return the likeliest label of each example, with the probability of every label."""
@@ -94,7 +95,7 @@ class LabelTask(Task, ABC):
         """Return the weights of the poolings and of each attention between words."""
         seen, units = cast(LabelModel, model).attention_records(batch)
         records = apart(seen, self.inputs)
-        labels = cast(Tensor, batch.columns[self.last]).tolist()
+        labels = self._answers(batch)
         ids = {name: rows_of(batch.sequences(name)) for name in self.inputs}
         explanations = []
         for row, label in enumerate(labels):
@@ -109,16 +110,21 @@ class LabelTask(Task, ABC):
             explanations.append(Explanation(columns, links, maps))
         return explanations
 
+    def _answers(self, batch: Batch) -> list[str]:
+        """Return the given answer of each example."""
+        column, given = self.vocabularies[self.last], cast(Tensor, batch.columns[self.last])
+        return [column.decode([label]) for label in given.tolist()]
+
     def _columns(
-        self, ids: Mapping[str, Sequence[int]], units: Mapping[str, Sequence[Sequence[int]]], label: int
+        self, ids: Mapping[str, Sequence[int]], units: Mapping[str, Sequence[Sequence[int]]], answer: str
     ) -> dict[str, Tokens]:
-        """Return the pieces of each text, the model's units of the first, and the label."""
+        """Return the pieces of each text, the model's units of the first, and the answer."""
         texts = {name: [*self._text(name).pieces(some), END] for name, some in ids.items()}
         spelt = {name: self._spelt(ids[self.first], some) for name, some in units.items()}
         return {
             **{name: Tokens(one, TokenRole.GIVEN) for name, one in texts.items()},
             **{name: Tokens(one, TokenRole.DERIVED) for name, one in spelt.items()},
-            self.last: Tokens([self.vocabularies[self.last].decode([label])], TokenRole.LABEL),
+            self.last: Tokens([answer], TokenRole.LABEL),
         }
 
     def _spelt(self, ids: Sequence[int], units: Sequence[Sequence[int]]) -> list[str]:

@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar, cast
 
-from torch import Tensor
-
 from regard.attention import Recorded, recording
 from regard.explain.maps import attention_maps
 from regard.layers.by_sentence import SENTENCES
@@ -42,7 +40,7 @@ class QuestionAnsweringTask(LabelTask):
         (recorded,) = records.values()  # the hops share an attention, recorded once for each
         hops = {f"hop {number}": Recorded(recorded.role, [one]) for number, one in enumerate(recorded.answers, start=1)}
         stories, questions = (rows_of(batch.sequences(name)) for name in (PASSAGE, QUESTION))
-        labels = cast(Tensor, batch.columns[ANSWER]).tolist()
+        labels = self._answers(batch)
         sentences = network.sentences(batch)
         found = []
         for row, label in enumerate(labels):

@@ -10,7 +10,9 @@ from rich.console import Console
 from regard.answers import (
     ANSWERS,
     LabelPrediction,
+    LabelsPrediction,
     NearestPrediction,
+    NumberPrediction,
     NumbersPrediction,
     SpanPrediction,
     SymbolsPrediction,
@@ -38,6 +40,8 @@ MADE = {
     SymbolsPrediction: SymbolsPrediction("d qb", "a b", -1.0, symbols=["a", " ", "b"], probabilities=[0.5, 1.0, 0.25]),
     SpanPrediction: SpanPrediction("a dog runs\twhat?", "dog", math.log(0.5), start=2, end=5),
     NearestPrediction: NearestPrediction("a dog", "cat\twolf", 0.5, nearest=[("cat", 0.5), ("wolf", 0.25)]),
+    LabelsPrediction: LabelsPrediction("a dog", "a, b", -0.6, probabilities={"a": 0.9, "b": 0.75, "c": 0.2}),
+    NumberPrediction: NumberPrediction("a dog", "3.5", 0.0, number=3.5),
     NumbersPrediction: NumbersPrediction("1 0", "0.5 1", -0.5, numbers=[[0.5, 1.0]]),
 }
 RECORDS = [record for row in ANSWERS.values() for record in row.records]

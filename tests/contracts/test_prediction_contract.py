@@ -6,7 +6,9 @@ import pytest
 
 from regard.answers import (
     LabelPrediction,
+    LabelsPrediction,
     NearestPrediction,
+    NumberPrediction,
     NumbersPrediction,
     SpanPrediction,
     SymbolsPrediction,
@@ -25,6 +27,8 @@ MADE = {
     SymbolsPrediction: {"symbols": ["x", "y"], "probabilities": [0.5, 0.5]},
     SpanPrediction: {"start": 0, "end": 1},
     NearestPrediction: {"nearest": [("x y", 0.5)], "vector": [1.0]},
+    LabelsPrediction: {"probabilities": {"x y": 1.0}},
+    NumberPrediction: {"number": 1.0},
     NumbersPrediction: {"numbers": [[1.0]]},
 }
 

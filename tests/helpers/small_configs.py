@@ -85,6 +85,11 @@ def of_compared(path: Path) -> bool:
     return path.parent.name == "pairs" or "task: next_sentence" in path.read_text(encoding="utf-8")
 
 
+def of_numbers(path: Path) -> bool:
+    """Whether it predicts a number of two texts."""
+    return path.parent.name == "regression"
+
+
 def of_questions(path: Path) -> bool:
     """Whether it answers questions about stories."""
     return path.parent.name == "reading"
@@ -255,6 +260,15 @@ def _compared_in(folder: Path) -> list[str]:
     return [f"data.{part}={reader}" for part in ("train", "dev", "test")]
 
 
+def _related_in(folder: Path) -> list[str]:
+    """Pairs with a number: 5 of a text beside itself, else 1."""
+    labelled, *_ = _compared_in(folder)
+    table = (folder / "pairs.tsv").read_text("utf-8").replace("\tyes\n", "\t5\n").replace("\tno\n", "\t1\n")
+    (folder / "pairs.tsv").write_text(table, encoding="utf-8")
+    reader = labelled.removeprefix("data.train=").replace("label: 3", "number: 3")
+    return [f"data.{part}={reader}" for part in ("train", "dev", "test")]
+
+
 def _questions_in(folder: Path) -> list[str]:
     """Stories of one sentence; its second word answers."""
     stories = [f"1 {text}.\n2 which word?\t{text.split()[1]}\t1\n" for _, text in PAIRS]
@@ -286,6 +300,7 @@ WRITERS = {
     "generation": _lines_in,
     "classification": _labels_in,
     "pairs": _compared_in,
+    "regression": _related_in,
     "reading": _questions_in,
     "tagging": _tags_in,
     "talks": _talks_in,

@@ -8,8 +8,10 @@ from typing import Any
 from regard.data.columns.column import Column
 from regard.data.columns.document import DocumentColumn
 from regard.data.columns.label import LabelColumn
+from regard.data.columns.label_set import LabelSetColumn
 from regard.data.columns.labels import LabelsColumn
 from regard.data.columns.masked_text import MaskedTextColumn
+from regard.data.columns.number import NumberColumn
 from regard.data.columns.numbers import NumbersColumn
 from regard.data.columns.sentences import SentencesColumn
 from regard.data.columns.symbols import SymbolsColumn
@@ -24,8 +26,10 @@ COLUMNS: Registry[Column] = Registry(
     {
         "document": DocumentColumn,
         "label": LabelColumn,
+        "label_set": LabelSetColumn,
         "labels": LabelsColumn,
         "masked_text": MaskedTextColumn,
+        "number": NumberColumn,
         "numbers": NumbersColumn,
         "sentences": SentencesColumn,
         "symbols": SymbolsColumn,

@@ -28,7 +28,8 @@ class Question:
     """The items of one example, each in a row of its own: rows are independent, so one pass computes all.
 
     `columns` names the inputs of the model, in the order of `Model.reads`. Items are those that the model counts: the
-    words of a translation, the label of a text, the tag of each word. The explained value is its log-probability.
+    words of a translation, the label of a text, the tag of each word. The explained value is its log-probability, or
+    the number of a regression.
     """
 
     def __init__(
@@ -77,7 +78,7 @@ class Question:
         """Return the log-probabilities (row, item) of all items, read from these vectors."""
         self.progress()
         with plain(), without_compiler(), _substituted(self.reads, vectors):
-            return -self.model.nll(self.batch)
+            return self.model.explained(self.batch)
 
     def chosen(self, answer: Tensor) -> Tensor:
         """Return which numbers of an answer are asked for, 1 for those and 0 for others, in its shape."""

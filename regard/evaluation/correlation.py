@@ -1,0 +1,116 @@
+"""Correlation of predicted numbers with the right ones, and errors of numbers."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from math import sqrt
+
+import numpy as np
+
+from regard.arrays import Floats
+from regard.errors import RegardError
+from regard.evaluation.metric import Corpus, MeanMetric, Metric, Statistics
+
+
+class CorrelationMetric(Metric, ABC):
+    """The code that both correlations share: 100 · cov(x, y) / (std(x) · std(y)); 0 where all of one side are equal."""
+
+    answer_kind = "number"
+
+    @abstractmethod
+    def values(self, numbers: Floats) -> Floats:
+        """Return what is correlated of numbers (example,)."""
+
+    def statistics(self, corpus: Corpus) -> Statistics:
+        """[1, x, y, x², y², x·y] of each example, x and y from their means; of several references the first counts."""
+        given, wanted = numbers_of(corpus.hypotheses), numbers_of([several[0] for several in corpus.references])
+        x, y = (one - one.mean() for one in map(self.values, (given, wanted)))
+        return np.stack([np.ones_like(x), x, y, x * x, y * y, x * y], axis=1)
+
+    def value(self, sums: Statistics) -> float:
+        n, x, y, xx, yy, xy = sums.tolist()
+        spread = max(n * xx - x * x, 0.0) * max(n * yy - y * y, 0.0)
+        return 100 * (n * xy - x * y) / sqrt(spread) if spread > _TINY * (n * n) ** 2 else 0.0
+
+    def signature(self, corpus: Corpus) -> str:
+        return f"correlation:{self.name}"
+
+    def check(self, references: Sequence[str]) -> None:
+        numbers_of(references)
+
+
+class PearsonCorrelation(CorrelationMetric):
+    """100 · r of predicted and right numbers."""
+
+    name = "pearson"
+
+    def values(self, numbers: Floats) -> Floats:
+        return numbers
+
+
+class SpearmanCorrelation(CorrelationMetric):
+    """100 · rho: Pearson's r of the ranks, equal numbers having their mean rank.
+
+    In resamples numbers keep the ranks that they have among all, so that an interval is approximate.
+    """
+
+    name = "spearman"
+
+    def values(self, numbers: Floats) -> Floats:
+        """Return ranks from 1."""
+        _, place, counts = np.unique(numbers, return_inverse=True, return_counts=True)
+        ends = counts.cumsum()
+        ranks: Floats = (ends - (counts - 1) / 2)[place]
+        return ranks
+
+
+class NumberError(MeanMetric, ABC):
+    """The code that errors of numbers share."""
+
+    answer_kind = "number"
+    higher_is_better = False
+    factor = 1.0
+
+    def signature(self, corpus: Corpus) -> str:
+        return "unit:as given"
+
+    def check(self, references: Sequence[str]) -> None:
+        numbers_of(references)
+
+    def difference(self, text: str, reference: str) -> float:
+        """Return the predicted number minus the right one."""
+        given, wanted = numbers_of([text, reference])
+        return float(given - wanted)
+
+
+class MeanSquaredError(NumberError):
+    """The mean of (predicted - right)²."""
+
+    aliases = "mse"
+    name = "mean squared error"
+
+    def of_one(self, text: str, reference: str) -> float:
+        return self.difference(text, reference) ** 2
+
+
+class MeanAbsoluteError(NumberError):
+    """The mean of |predicted - right|."""
+
+    aliases = "mae"
+    name = "mean absolute error"
+
+    def of_one(self, text: str, reference: str) -> float:
+        return abs(self.difference(text, reference))
+
+
+_TINY = 1e-24  # of a variance; a smaller one is of rounding
+
+
+def numbers_of(texts: Sequence[str]) -> Floats:
+    """Return texts as numbers (text,). Raises RegardError for anything else."""
+    found = []
+    for line, text in enumerate(texts, start=1):
+        try:
+            found.append(float(text))
+        except ValueError as error:
+            raise RegardError(f"evaluation: '{text:.60}' of line {line} is not a number; give one a line") from error
+    return np.array(found, np.float64)

@@ -1,0 +1,82 @@
+"""Regression: a number for a text, or for two texts, such as how related they are."""
+
+from abc import ABC
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, cast
+
+from torch import Tensor
+
+from regard.answers.number import NumberPrediction, SingleNumberAnswer
+from regard.data.columns.number import NumberColumn
+from regard.decoding import Answering
+from regard.models import LabelModel
+from regard.records import FIRST, NUMBER, SECOND, TEXT, Batch
+from regard.results import Prediction
+from regard.tasks.classification import ClassificationTask, OneTextTask
+from regard.tasks.files import ExampleFiles
+from regard.tasks.label_task import UNKNOWN_WORDS, LabelTask
+from regard.tasks.measures import LikelihoodMeasure, Measure
+from regard.tasks.pairs import PairsTask
+from regard.tasks.relevance_view import RelevanceView
+from regard.tasks.spec import TaskSpec
+
+_METRICS = ["pearson", "spearman", "mean_squared_error", "mean_absolute_error"]
+
+
+class NumberRelevance(RelevanceView):
+    """The relevance of words for the number, in standard deviations of the training set."""
+
+    def items(self, batch: Batch, places: Sequence[int]) -> list[str]:
+        return [_number(self.columns[self.last], one) for one in cast(Tensor, batch.columns[self.last]).tolist()]
+
+
+class NumberTask(LabelTask, ABC):
+    """Texts → a number: the mean squared error of standardised numbers is what is minimised."""
+
+    answer = SingleNumberAnswer()
+    files = ExampleFiles()
+
+    @classmethod
+    def likelihoods(cls) -> list[Measure]:
+        """Return the squared error in standard deviations: 1 of a model that predicts the mean."""
+        return [LikelihoodMeasure("loss", "examples", unit="nats")]
+
+    def predict(self, model: Answering, batch: Batch) -> list[Prediction]:
+        """Return the number of each example."""
+        numbers = cast(LabelModel, model).log_probs(batch).double().squeeze(-1).tolist()
+        column, found = cast(NumberColumn, self.vocabularies[self.last]), list[Prediction]()
+        for source, unread, one in zip(self._sources(batch), self._unread(batch), numbers, strict=True):
+            warning = UNKNOWN_WORDS.format(name=unread).replace("label", "number") if unread else ""
+            number = column.number(one)
+            found.append(NumberPrediction(source, f"{number:.6g}", 0.0, number=number, warning=warning))
+        return found
+
+    def _answers(self, batch: Batch) -> list[str]:
+        return [_number(self.vocabularies[self.last], one) for one in cast(Tensor, batch.columns[self.last]).tolist()]
+
+
+def _number(column: object, standardised: float) -> str:
+    return f"{cast(NumberColumn, column).number(standardised):.6g}"
+
+
+def _of_numbers(spec: TaskSpec, examples: str) -> TaskSpec:
+    """Return the spec of a task of labels for numbers."""
+    wording = spec.wording._replace(examples=examples, speed=f"score {examples}")
+    defaults = {**spec.defaults, "evaluation": {"metrics": _METRICS}}
+    return spec._replace(
+        metric="pearson", validates=("pearson",), relevance=NumberRelevance, wording=wording, defaults=defaults
+    )
+
+
+class RegressionTask(NumberTask, OneTextTask):
+    """A text → a number."""
+
+    columns: ClassVar[Mapping[str, str]] = {TEXT: "text", NUMBER: "number"}
+    spec = _of_numbers(ClassificationTask.spec, "texts")
+
+
+class PairRegressionTask(NumberTask):
+    """Two texts → a number. To predict, a line is both texts, tab-separated."""
+
+    columns: ClassVar[Mapping[str, str]] = {FIRST: "text", SECOND: "text", NUMBER: "number"}
+    spec = _of_numbers(PairsTask.spec, "pairs")
