@@ -15,11 +15,11 @@ __all__ = [
     "EOS",
     "FIRST",
     "LABEL",
-    "LABELS",
     "PAD",
     "PASSAGE",
     "QUESTION",
     "SECOND",
+    "SEVERAL_LABELS",
     "SOURCE",
     "TAGS",
     "TARGET",
@@ -40,7 +40,7 @@ __all__ = [
 # names of columns
 SOURCE, TARGET, DOCUMENT = "source", "target", "document"
 TEXT, LABEL, TAGS = "text", "label", "tags"
-LABELS, NUMBER = "labels", "number"
+SEVERAL_LABELS, ONE_NUMBER = "labels", "number"
 FIRST, SECOND = "first", "second"
 PASSAGE, QUESTION, ANSWER = "passage", "question", "answer"
 

@@ -15,7 +15,7 @@ from regard.layers.by_sentence import Sentences
 from regard.layers.pooling import Pooling
 from regard.models.model import Distributions, Model
 from regard.models.number_model import refuse_smoothing
-from regard.records import LABEL, LABELS, NUMBER, Batch
+from regard.records import LABEL, ONE_NUMBER, SEVERAL_LABELS, Batch
 
 POOLED = "pooling"  # the record of the attention of the only state that is read
 
@@ -28,18 +28,18 @@ class AttentionRecords(NamedTuple):
 
 
 class LabelOutput(ABC):
-    """What the numbers of the last layer mean, and their loss. Keeps nothing."""
+    """Meaning of the numbers of the last layer, and their loss. Keeps nothing."""
 
     @abstractmethod
     def of_scores(self, scores: Tensor) -> Tensor:
-        """Scores (batch, n) of the last layer → what `LabelModel.log_probs` returns."""
+        """Scores (batch, n) of the last layer → the result of `LabelModel.log_probs`."""
 
     @abstractmethod
     def nll(self, found: Tensor, reference: Tensor, smoothing: float) -> Tensor:
-        """What `of_scores` returns → losses (batch, item) in nats."""
+        """Return losses (batch, item) in nats of `found`, which `of_scores` returned."""
 
     def explained(self, found: Tensor, reference: Tensor) -> Tensor:
-        """What `of_scores` returns → what an explanation is of (batch, item)."""
+        """Return the explained values (batch, item) of `found`, which `of_scores` returned."""
         return -self.nll(found, reference, 0.0)
 
 
@@ -85,7 +85,7 @@ class OneNumber(LabelOutput):
 
 
 OUTPUTS: Mapping[str, LabelOutput] = MappingProxyType(
-    {LABEL: OneLabel(), LABELS: SeveralLabels(), NUMBER: OneNumber()}
+    {LABEL: OneLabel(), SEVERAL_LABELS: SeveralLabels(), ONE_NUMBER: OneNumber()}
 )  # by the predicted column
 
 

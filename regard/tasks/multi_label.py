@@ -9,7 +9,7 @@ from regard.answers.labels import LabelsAnswer, LabelsPrediction
 from regard.data.columns.label_set import LabelSetColumn
 from regard.decoding import Answering
 from regard.models import LabelModel
-from regard.records import LABELS, TEXT, Batch
+from regard.records import SEVERAL_LABELS, TEXT, Batch
 from regard.results import Prediction
 from regard.tasks.classification import ClassificationTask, OneTextTask
 from regard.tasks.files import ExampleFiles
@@ -29,7 +29,7 @@ class LabelSetRelevance(RelevanceView):
 class MultiLabelTask(OneTextTask):
     """A text → all labels whose probability is above a threshold."""
 
-    columns: ClassVar[Mapping[str, str]] = {TEXT: "text", LABELS: "label_set"}
+    columns: ClassVar[Mapping[str, str]] = {TEXT: "text", SEVERAL_LABELS: "label_set"}
     spec = ClassificationTask.spec._replace(
         metric="loss",  # it falls from the start, while no probability is above the threshold
         validates=("labels_f1",),

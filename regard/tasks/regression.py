@@ -10,7 +10,7 @@ from regard.answers.number import NumberPrediction, SingleNumberAnswer
 from regard.data.columns.number import NumberColumn
 from regard.decoding import Answering
 from regard.models import LabelModel
-from regard.records import FIRST, NUMBER, SECOND, TEXT, Batch
+from regard.records import FIRST, ONE_NUMBER, SECOND, TEXT, Batch
 from regard.results import Prediction
 from regard.tasks.classification import ClassificationTask, OneTextTask
 from regard.tasks.files import ExampleFiles
@@ -71,12 +71,12 @@ def _of_numbers(spec: TaskSpec, examples: str) -> TaskSpec:
 class RegressionTask(NumberTask, OneTextTask):
     """A text → a number."""
 
-    columns: ClassVar[Mapping[str, str]] = {TEXT: "text", NUMBER: "number"}
+    columns: ClassVar[Mapping[str, str]] = {TEXT: "text", ONE_NUMBER: "number"}
     spec = _of_numbers(ClassificationTask.spec, "texts")
 
 
 class PairRegressionTask(NumberTask):
     """Two texts → a number. To predict, a line is both texts, tab-separated."""
 
-    columns: ClassVar[Mapping[str, str]] = {FIRST: "text", SECOND: "text", NUMBER: "number"}
+    columns: ClassVar[Mapping[str, str]] = {FIRST: "text", SECOND: "text", ONE_NUMBER: "number"}
     spec = _of_numbers(PairsTask.spec, "pairs")
