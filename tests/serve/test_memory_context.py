@@ -130,6 +130,14 @@ def test_given_translations_are_read_with_context(loaded, memory, path, more):
     assert [len(one.texts[0].similar) for one in engine.asked] == [1, 0, 0]
 
 
+def test_a_search_that_takes_too_long_is_a_warning(loaded, memory, monkeypatch):
+    monkeypatch.setattr("regard.serve.memories._READ_PATIENCE", 0)
+    engine = RealEngine(loaded[0], loaded[1][""])
+    found = answers(engine, memory, [TEXTS[0], SEGMENT])
+    assert ["in time" in (one["sentences"][0]["details"].get("warning") or "") for one in found] == [True, False]
+    assert engine.asked == [Predict((TEXTS[0],))] and found[1]["translatedText"] == "der Hund sieht Mann"
+
+
 def test_context_counts_as_pieces(loaded):
     answering = loaded[0]
     similar = (match("Hund " * 40),)
