@@ -43,7 +43,6 @@ from regard.cli.teach import redo_command, teach_command, undo_command
 from regard.cli.train import train_command
 from regard.cli.tune import tune_command
 from regard.cli.words import words_command
-from regard.config.warnings import log_compiling
 
 SPINS = "2000"  # about as long as waking a thread takes
 COLLECT_AFTER = 10_000  # new objects; Python's own 700 has it look for cycles 500 times while torch is loaded
@@ -165,7 +164,9 @@ def _collect_rarely() -> None:
 
 def report_compiling(words: Sequence[str]) -> None:
     """Print a line when code is compiled, for a person at a terminal: the first command waits for it."""
-    if sys.stderr.isatty() and {"-q", "--quiet", "--json"}.isdisjoint(words):
+    if sys.stderr.isatty() and {"-q", "--quiet", "--json", "-h", "--help"}.isdisjoint(words):
+        from regard.config.warnings import log_compiling
+
         log_compiling()
 
 

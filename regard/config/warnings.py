@@ -72,10 +72,10 @@ def deferred_warnings() -> Iterator[None]:
         warnings.warn(text, category, stacklevel=3)
 
 
-def log_compiling() -> None:
-    """Log to stderr when code is compiled, which takes seconds."""
+def log_compiling(level: int = logging.INFO) -> None:
+    """Log to stderr when code is compiled, which takes seconds; at the level DEBUG also why it is not."""
     log, handler = logging.getLogger(COMPILING), logging.StreamHandler()
     handler.setFormatter(logging.Formatter("regard: %(message)s"))
     log.addHandler(handler)
-    log.setLevel(logging.INFO)
+    log.setLevel(level)
     log.propagate = False

@@ -59,7 +59,7 @@ def library(source: Path, mirrors: tuple[type[ctypes.Structure], ...] = ()) -> c
         warnings.warn(f"{error}; slower code takes the place of compiled code", stacklevel=1)
         return None
     except (OSError, RuntimeError, ValueError, subprocess.SubprocessError) as error:  # no home folder, no such words
-        _log.info("%s is not compiled: %s; slower code takes its place", source.name, error)
+        _log.debug("%s is not compiled: %s; slower code takes its place", source.name, error)
         return None
     for mirror in mirrors:
         if fault := _layout_fault(found, mirror):

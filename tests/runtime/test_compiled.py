@@ -187,3 +187,13 @@ def test_a_person_at_a_terminal_is_told_once_of_a_compilation(source, monkeypatc
     made(source)
     made(source)
     assert stream.getvalue().count("compiling seven.cpp") == told
+
+
+def test_a_machine_without_a_compiler_says_nothing_at_a_terminal(source, monkeypatch):
+    stream = io.StringIO()
+    monkeypatch.setattr(stream, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setattr(logging.getLogger(COMPILING), "handlers", [])
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    report_compiling(["train"])
+    assert (library(source), stream.getvalue()) == (None, "")

@@ -86,7 +86,7 @@ def main(server: socket) -> int:
 def serve(given: BinaryIO, say: _Say) -> int:
     """Run a conversation, from its job to its end; return the exit code."""
     torch.set_num_threads(1)
-    log_compiling()  # to the server's stderr
+    log_compiling(logging.DEBUG)  # to the server's stderr
     sys.setswitchinterval(SWITCH)
     job = _next(given)
     if not isinstance(job, Job):
