@@ -13,6 +13,7 @@ from regard.answers.labels import LabelsAnswer
 from regard.data.columns import learn_columns
 from regard.data.columns.label_set import LabelSetColumn
 from regard.data.examples import Example
+from regard.data.readers import READERS
 from regard.errors import ConfigError, DataError
 from regard.models import MODELS
 from regard.objectives import OBJECTIVES, Context
@@ -132,3 +133,17 @@ def test_a_line_with_an_unknown_label_is_named(run):
     (run / "bad.tsv").write_text("animal\tdog\nanimal, motoin\tdog runs\n")
     done = command("train", run / "config.yaml", f"data.dev.file={run / 'bad.tsv'}", f"run={run / 'x'}", "device=cpu")
     assert "there is no 'motoin'" in done.said
+
+
+def test_arrays_of_json_lines_are_labels(tmp_path):
+    def read(*values):
+        lines = [json.dumps({"text": "a", "labels": value}) for value in values]
+        (tmp_path / "a.jsonl").write_text("\n".join(lines), encoding="utf-8")
+        reader = READERS.build(Choice("jsonl", {"file": str(tmp_path / "a.jsonl")}), ("text", "labels"))
+        return [one.texts["labels"] for one in reader]
+
+    assert read(["animal", "motion"], [], "motion") == ["animal, motion", "-", "motion"]
+    with pytest.raises(DataError, match=r"a.jsonl:2.*comma"):
+        read(["b"], ["a, b"])
+    with pytest.raises(DataError, match="array of strings, and has a number"):
+        read([1.5])

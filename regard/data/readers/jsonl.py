@@ -14,7 +14,9 @@ from regard.data.readers.reader import FileName, FileReader, TableRows
 from regard.data.readers.tables import FIRST_ROWS
 from regard.errors import DataError, PartError, nearest
 from regard.text.clean import without_surrogates
+from regard.text.label_sets import write_labels
 
+_LABELS = "labels"  # the column whose values may be arrays
 _CODES = {"source", "target"}
 _CORRECTION = {"q", "s", *_CODES}  # the fields of a line that `regard serve --suggestions` writes
 
@@ -22,7 +24,7 @@ _CORRECTION = {"q", "s", *_CODES}  # the fields of a line that `regard serve --s
 class JsonlReader(FileReader):
     """`fields` gives the key of each column; by default its own name. An integer is read as text.
 
-    Half of a surrogate pair ("\\ud800") becomes U+FFFD.
+    Half of a surrogate pair ("\\ud800") becomes U+FFFD. Of the column `labels` an array of strings is several labels.
     """
 
     answers = "label"
@@ -81,10 +83,22 @@ class JsonlReader(FileReader):
             value = row[name]
             if isinstance(value, int) and not isinstance(value, bool):  # a label is often a number
                 value = str(value)
+            if column == _LABELS and isinstance(value, list):
+                value = self._labels(path, number, name, value)
             if not isinstance(value, str):
                 raise DataError(path, f"'{name}' must be a string, not {_kind(value)}", line=number)
             texts[column] = without_surrogates(value)
         return texts
+
+    def _labels(self, path: Path, number: int, name: str, values: list[Any]) -> str:
+        """Return an array of labels as one text."""
+        wrong = next((one for one in values if not isinstance(one, str)), None)
+        if wrong is not None:
+            raise DataError(path, f"'{name}' must be an array of strings, and has {_kind(wrong)}", line=number)
+        if parted := [one for one in values if "," in one]:
+            problem = f"the label '{parted[0]:.60}' has a comma, which separates labels"
+            raise DataError(path, problem, line=number, hint="write it without")
+        return write_labels(values)
 
 
 def _objects(path: Path) -> Iterator[dict[str, Any]]:
