@@ -80,7 +80,15 @@ def test_no_patience_at_all_still_waits_for_the_first_validation():
 def test_every_metric_says_which_way_is_better():
     ways = {name: METRICS[name].higher_is_better for name in METRICS}
     worse = {name for name, way in ways.items() if way is False}
-    assert worse == {"calibration_error", "repetition_rate", "ter", "untranslated_rate", "wrong_bits"}
+    assert worse == {
+        "brier",
+        "calibration_error",
+        "log_loss",
+        "repetition_rate",
+        "ter",
+        "untranslated_rate",
+        "wrong_bits",
+    }
     assert [name for name, way in ways.items() if way is None] == ["length_ratio"]
 
 
