@@ -29,7 +29,7 @@ from regard.text.source_marks import SOURCE_MARKS, check_marks
 
 Say = Callable[[str], None]
 
-_OLD_DEV = 500  # examples of old text that each validation answers
+_OLD_DEV = 1_000  # examples of old text that each validation answers
 _OLD_AUGMENTED = 5_000  # augmented pairs of old text at most: adaptation is short
 LAST_KEPT = "early stopping is off, and the last checkpoint is kept"
 
@@ -54,7 +54,7 @@ def old_readers(experiment: Experiment) -> tuple[Reader | None, Reader | None]:
 
 
 def old_dev_examples(experiment: Experiment, task: Task, say: Say) -> Examples | None:
-    """Return the dev set of old text, evenly thinned to 500 examples; None, with a message where it has none."""
+    """Return the dev set of old text, evenly thinned to 1,000 examples; None, with a message where it has none."""
     _, reader = old_readers(experiment)
     if reader is None:
         return None

@@ -6,8 +6,10 @@ import subprocess
 import sys
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Thread
+from types import SimpleNamespace
 from typing import ClassVar
 
+import numpy as np
 import pytest
 import torch
 from small_runs import regard, unsaid
@@ -18,6 +20,7 @@ from regard.errors import ConfigError, RegardError
 from regard.experiment import read_experiment
 from regard.recipes import corrections, teach
 from regard.recipes.corrections import fetched, seen_corrections, trials, without_marks
+from regard.recipes.teach import lesson
 from regard.runs import Run, RunFolder
 from regard.runs.adaptation import START_FILE
 from regard.runs.request import TrainingRequest
@@ -350,3 +353,18 @@ def test_a_server_cannot_send_the_key_to_another_one(monkeypatch):
             pass
         server.shutdown()
     assert Redirect.keys == ["Bearer secret"]  # asked once
+
+
+@pytest.mark.parametrize(("loss", "kept"), [(1.0, 0.15), (0.09, 1.0), (1e6, 0.0)])
+def test_half_of_the_part_is_kept_with_which_old_text_loses_little(loss, kept):
+    """The loss grows with the square of the part: 0.1 points are lost at sqrt(0.1 / loss)."""
+
+    class Tried:
+        old = SimpleNamespace(
+            measures=[SimpleNamespace(higher_is_better=True, value=lambda total: 30.0 + float(total[0]))]
+        )
+
+        def statistics(self, part, *, old=False):
+            return np.array([[-loss * part**2]])
+
+    assert lesson._safe_part([Tried()], 0.1) == pytest.approx(kept, abs=0.02)

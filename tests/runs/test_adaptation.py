@@ -254,12 +254,12 @@ def test_start_of_another_task_is_one_line(new, tmp_path):
 
 
 def test_old_dev_set_is_thinned_evenly(base, new, tmp_path):
-    files = write_pairs(tmp_path, "many", 1_100, 11)
+    files = write_pairs(tmp_path, "many", 1_900, 11)
     dev = f"data.old.dev={{source: '{files[0]}', target: '{files[1]}'}}"
     experiment = read_experiment(None, [*data(new), dev], start=base, adapts=True)
     assert experiment.data.old.train is None
     found = old_dev_examples(experiment, Run.open(base).task(), print)
-    assert found["source"] == files[0].read_text().splitlines()[::3]
+    assert found["source"] == files[0].read_text().splitlines()[::2]
 
 
 def test_too_few_pairs_for_a_dev_set(base, tmp_path):

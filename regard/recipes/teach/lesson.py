@@ -46,7 +46,8 @@ _TESTED = "tested.jsonl"  # beside the run of a trial
 TRIALS_FILE = "trials.json"  # result of the trials: with -o an interrupted lesson does not repeat them
 LESSON_DIGEST = "lesson"  # in this file: of what the result depends on
 _FEW_UPDATES, _EACH, _MANY_UPDATES = 80, 4, 400  # at least; for each correction, up to so many; then one for each
-_SEARCHED, _TUNED = 20_000, 500  # first old pairs, and how many of them the part of a change is chosen by
+_SEARCHED, _TUNED = 20_000, 2_000  # first old pairs, and how many of them the part of a change is chosen by
+_MARGIN = 0.5  # of that part: the loss of old text grows with its square, and other old text may lose more
 
 
 class TeachingRequest(NamedTuple):
@@ -95,7 +96,7 @@ class CorrectionLesson(NamedTuple):
             self.say(f"{many}learns {len(trial.learned):,} corrections, is tested on {len(trial.tested):,} others")
             tries.append(self._trial(number, trial))
         old = self.experiment.data.old or OldTextSettings()
-        part = _harmless_part(tries, old.tolerance)
+        part = _safe_part(tries, old.tolerance)
         self.say(f"  {part:.0%} of the change does not harm old text")
         measure = tries[0].new.measures[0]
         start, rows = (np.concatenate([one.statistics(some) for one in tries]) for some in (0.0, part))
@@ -222,8 +223,8 @@ def _old_texts(run: Run) -> OldTextSettings:
     return old
 
 
-def _harmless_part(tries: Sequence[_Tried], tolerance: float) -> float:
-    """Return the largest part of the changes with which old text loses at most the tolerance, in all trials."""
+def _safe_part(tries: Sequence[_Tried], tolerance: float) -> float:
+    """Return half of the largest part of the changes with which old text loses at most the tolerance; else all."""
 
     def figure(part: float) -> float:
         rows = np.concatenate([one.statistics(part, old=True) for one in tries])
@@ -234,7 +235,7 @@ def _harmless_part(tries: Sequence[_Tried], tolerance: float) -> float:
     def loses(part: float) -> bool:
         return figure(part) < least
 
-    return bisected(loses)[0] if loses(1.0) else 1.0
+    return _MARGIN * bisected(loses)[0] if loses(1.0) else 1.0
 
 
 def _validation(predictor: Predictor, experiment: Experiment, examples: Examples, metric: str) -> Validation:
