@@ -2,8 +2,11 @@
 
 import heapq
 import math
+import operator
 import re
 import unicodedata
+from array import array
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -11,6 +14,7 @@ _BOS, _UNK = 1, 3
 _SPACE = "\u2581"
 _ESCAPED = {one: f"\ue0fe{number}" for number, one in enumerate(("\ue0fe", _SPACE, "\0"))}  # in this order
 _WORD = re.compile(f"{_SPACE}*[^{_SPACE}]+|{_SPACE}+")
+_FIRST = re.compile("(?:^|(?<=\0))[^\0]|\0")  # characters of texts with zeros behind them
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _MOST_CUT = 100_000  # words whose pieces are kept
 _UNKNOWN = 10.0  # below the least score of a unigram, as sentencepiece has it
@@ -84,11 +88,10 @@ class SentencePieceTable:
         self.byte_fallback, self.prefix, self.extra_spaces = (
             kept[name] for name in ("byte_fallback", "prefix", "extra_spaces")
         )
-        self.rules: dict[str, str] = {**kept["rules"], **{piece: piece for piece in kept["defined"]}}
-        self.starts = {rule[0]: 1 for rule in self.rules}
-        for rule in self.rules:
-            self.starts[rule[0]] = max(self.starts[rule[0]], len(rule))
-        self.cutter = PieceCutter(kept["algorithm"], kept["scores"], kept["defined"])
+        self.rules = NormalisingRules(kept["rules"], kept["defined"])
+        same = {piece: piece for piece in self.listed}  # a text that stands in both is kept once
+        scores = {same.get(piece, piece): score for piece, score in kept["scores"].items()}
+        self.cutter = PieceCutter(kept["algorithm"], scores, kept["defined"])
         self.longest = max(map(len, self.ids))
 
     def encode(self, text: str) -> list[int]:
@@ -98,13 +101,14 @@ class SentencePieceTable:
             ids.append(self.ids.get(text[:end], _UNK))
             text = text[end:]
         for piece in self.cutter.cut(self._normalised(text)):
-            if piece not in self.cutter.known and not self.byte_fallback:
+            known = piece in self.cutter.scores or piece in self.cutter.reserved
+            if not known and not self.byte_fallback:
                 unknown += piece  # unknown pieces side by side are one
                 continue
             if unknown:
                 ids.append(self.ids.get(unknown, _UNK))
                 unknown = ""
-            spelt = [piece] if piece in self.cutter.known else [f"<0x{byte:02X}>" for byte in piece.encode()]
+            spelt = [piece] if known else [f"<0x{byte:02X}>" for byte in piece.encode()]
             ids += [self.ids.get(one, _UNK) for one in spelt]
         return [*ids, self.ids.get(unknown, _UNK)] if unknown else ids
 
@@ -116,19 +120,8 @@ class SentencePieceTable:
         return _SURROGATE.sub("\ufffd", text).replace(_SPACE, " ").strip()
 
     def _normalised(self, text: str) -> str:
-        """Apply the rules, the longest first, and mark spaces; several count as one, and those at the ends as none."""
-        found, place = list[str](), 0
-        while place < len(text):
-            longest = self.starts.get(text[place], 0)
-            for end in range(min(place + longest, len(text)), place, -1):
-                if (replaced := self.rules.get(text[place:end])) is not None:
-                    found.append(replaced)
-                    place = end
-                    break
-            else:
-                found.append(text[place])
-                place += 1
-        normalised = "".join(found)
+        """Apply the rules, and mark spaces; several count as one, and those at the ends as none."""
+        normalised = self.rules.apply(text)
         if not self.extra_spaces:
             normalised = re.sub(" +", " ", normalised.strip(" "))
         if not normalised:
@@ -136,15 +129,62 @@ class SentencePieceTable:
         return (_SPACE if self.prefix else "") + normalised.replace(" ", _SPACE)
 
 
+class NormalisingRules:
+    """Texts and what replaces each, the longest first.
+
+    A model has 200,000 of them, and each would be two objects: they lie in two texts, sorted, and are searched there.
+    """
+
+    def __init__(self, rules: Sequence[str], defined: Sequence[str]) -> None:
+        """`rules`: what is replaced, sorted, and what replaces it, each with a zero behind it; `defined` texts stay."""
+        self.replaced, self.replacing = rules
+        self.ends, self.replacing_ends = (array("I", map(re.Match.start, re.finditer("\0", one))) for one in rules)
+        if len(self.ends) != len(self.replacing_ends):
+            raise ValueError("a rule has no text that replaces it")
+        self.known: dict[str, str | None] = {piece: piece for piece in defined}  # and each character that was asked for
+        sizes = map(operator.sub, self.ends[1:], self.ends)  # each with its zero
+        self.longest = max([1, *map(len, defined), *self.ends[:1], *sizes])
+        behind = [_FIRST.sub("", self.replaced), *(piece[1:] for piece in defined)]
+        self.inner = {*"".join(behind)}  # characters that are not the first of a rule
+
+    def apply(self, text: str) -> str:
+        """Return the text with each rule applied, from the left."""
+        found, place, size = list[str](), 0, len(text)
+        while place < size:
+            end = place + 1
+            while end < size and end - place < self.longest and text[end] in self.inner:
+                end += 1
+            while (replacing := self.get(text[place:end])) is None and end > place + 1:
+                end -= 1
+            found.append(text[place] if replacing is None else replacing)
+            place = end
+        return "".join(found)
+
+    def get(self, text: str) -> str | None:
+        """Return what replaces a text; None: nothing does."""
+        if text not in self.known and len(text) == 1:
+            self.known[text] = self._searched(text)
+        return self.known[text] if text in self.known else self._searched(text)
+
+    def _searched(self, text: str) -> str | None:
+        place = bisect_left(range(len(self.ends)), text, key=lambda row: _row(self.replaced, self.ends, row))
+        if place == len(self.ends) or _row(self.replaced, self.ends, place) != text:
+            return None
+        return _row(self.replacing, self.replacing_ends, place)
+
+
+def _row(texts: str, ends: Sequence[int], row: int) -> str:
+    return texts[ends[row - 1] + 1 if row else 0 : ends[row]]
+
+
 class PieceCutter:
     """Cuts marked texts into pieces, word by word: by merges (bpe), or the likeliest ones (unigram)."""
 
     def __init__(self, kind: str, scores: Mapping[str, float], reserved: Sequence[str]) -> None:
         self.kind, self.scores, self.reserved = kind, scores, {*reserved}
-        self.known = {*scores, *reserved}
         names = sorted(reserved, key=len, reverse=True) if kind == "bpe" else []
         self.split = re.compile("(" + "|".join(map(re.escape, names)) + ")") if names else None
-        self.longest = max(map(len, self.known), default=1)
+        self.longest = max([1, *map(len, scores), *map(len, reserved)])
         self.least, self.most = min(scores.values(), default=0.0), max(scores.values(), default=0.0)
         self.words: dict[str, list[str]] = {}
 

@@ -62,9 +62,7 @@ class RuntimeTranslator:
         self.rules = SearchRules(**{**self.settings["search"], **search})
         if self.rules.size < 1 or threads < 0:
             raise ValueError("the beam size is 1 or more, and threads are 0 or more")
-        names = {self.settings["source"], self.settings["target"]}
-        kept = {name: _table(folder / name) for name in names}
-        self.source, self.target = (kept[self.settings[name]] for name in ("source", "target"))
+        self.source, self.target = _tables(folder / self.settings["source"], folder / self.settings["target"])
         self.threads = threads or os.cpu_count() or 1
         self._engine = _opened(folder, self.settings, engine_library() if library is None else library)
 
@@ -164,10 +162,23 @@ def _checked(folder: Path) -> dict[str, Any]:
     return settings
 
 
-def _table(file: Path) -> PieceTable | SentencePieceTable:
+def _tables(source: Path, target: Path) -> Sequence[PieceTable | SentencePieceTable]:
+    """The tables of both sides, which keep once what is equal in both."""
+    first = read_json(source)
+    made = _table(source, first)
+    if target == source:
+        return made, made
+    second = read_json(target)
+    second.update(
+        {name: first[name] for name in ("pieces", "rules") if name in first and first[name] == second.get(name)}
+    )
+    return made, _table(target, second)
+
+
+def _table(file: Path, kept: Mapping[str, Any]) -> PieceTable | SentencePieceTable:
     try:
-        return piece_table(read_json(file))
-    except (AttributeError, IndexError, KeyError, TypeError) as error:
+        return piece_table(kept)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         raise FolderError(f"{file} is not a file of pieces ({error!r}): export the run again") from error
 
 

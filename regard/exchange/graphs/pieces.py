@@ -121,10 +121,14 @@ def _piece(message: bytes) -> tuple[str, float, int]:
     return bytes(found[_PIECE]).decode(), struct.unpack("<f", bytes(score))[0], int(found.get(_TYPE, _NORMAL))
 
 
-def _read_rules(compiled: bytes, side: str) -> dict[str, str]:
-    """Return the replacements of a compiled normaliser. Raises RegardError for a damaged one."""
+def _read_rules(compiled: bytes, side: str) -> list[str]:
+    """Return the replacements of a compiled normaliser: texts, sorted, and what replaces each, with zeros behind them.
+
+    Raises RegardError for a damaged one.
+    """
     try:
-        return dict(_rules(compiled))
+        rules = sorted(_rules(compiled))
+        return ["".join(f"{one[part]}\0" for one in rules) for part in (0, 1)]
     except (IndexError, ValueError, struct.error) as error:
         problem = f"the normalisation of the SentencePiece model of its {side} cannot be read ({error})"
         raise _refused(problem, "a sound model") from error

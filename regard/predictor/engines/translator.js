@@ -87,7 +87,8 @@
       for (const number of [0, EOS, UNK]) this.ids.set(this.listed[number], number);
       this.ofByte = new Map(Object.entries(kept.bytes).map(([number, byte]) => [Number(number), byte]));
       this.unwritten = new Set(kept.unwritten);
-      this.rules = new Map([...Object.entries(kept.rules), ...kept.defined.map((piece) => [piece, piece])]);
+      const [replaced, replacing] = kept.rules.map((texts) => texts.split("\0").slice(0, -1));
+      this.rules = new Map([...replaced.map((text, place) => [text, replacing[place]]), ...kept.defined.map((piece) => [piece, piece])]);
       this.starts = new Map();  // by first character: the longest rule, in characters
       for (const rule of this.rules.keys()) {
         const letters = Array.from(rule);
