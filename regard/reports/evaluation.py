@@ -273,7 +273,15 @@ def sides_exchanged(predictor: Predictor, examples: Examples) -> bool:
     task, first, last = predictor.task, predictor.task.spec.translated, predictor.task.last
     if first is None or {*examples} != {first, last} or not isinstance(predictor.model, Generator):
         return False
-    given = {name: texts[:_COMPARED] for name, texts in examples.items()}
+    limit, columns = predictor.model.max_source, [task.vocabularies[name] for name in (first, last)]
+
+    def fits(texts: Sequence[str]) -> bool:
+        return limit is None or all(len(column.encode(text)) < limit for column in columns for text in texts)
+
+    rows = [*filter(fits, zip(examples[first][:_COMPARED], examples[last][:_COMPARED], strict=True))]
+    if not rows:
+        return False
+    given = {first: [one for one, _ in rows], last: [other for _, other in rows]}
     nats, unknown = list[float](), list[int]()
     with torch.inference_mode():
         for pairs in (given, {**given, first: given[last], last: given[first]}):

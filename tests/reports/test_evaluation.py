@@ -127,11 +127,15 @@ def test_exchanged_sides_are_warned_of(tmp_path):
     for name, texts in (("low", lines), ("up", [line.upper() for line in lines])):
         (tmp_path / name).write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
     tiny = ["model.dim=16", "model.encoder.num_layers=1", "model.decoder.num_layers=1", "text.tokenizer=characters"]
+    tiny += ["model.position={name: learned, max_length: 64}"]
     short = ["training.max_updates=60", "training.schedule=constant", "training.learning_rate=0.01"]
     low, up, run = tmp_path / "low", tmp_path / "up", tmp_path / "run"
     done = regard("train", "--source", low, "--target", up, "--run", run, *tiny, *short, "training.patience=null", "-q")
     assert done.code == 0, done.said
-    for source, target, exchanged in ((low, up, False), (up, low, True)):
+    more, long = tmp_path / "more", tmp_path / "long"  # a target longer than any source that the model takes
+    more.write_text("a\n" + low.read_text("utf-8"), encoding="utf-8")
+    long.write_text(f"{'A ' * 99}\n" + up.read_text("utf-8"), encoding="utf-8")
+    for source, target, exchanged in ((more, long, False), (up, low, True)):
         with warnings.catch_warnings(action="always"):
             code, _, err = evaluate(run, "--source", source, "--target", target)
         assert (code, err.count("sides exchanged")) == (0, exchanged)
