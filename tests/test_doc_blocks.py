@@ -59,6 +59,7 @@ NOT_RUN = {  # commands that are read and not run, by what they say: the reason
     r"regard compare configs/": "hours: tests/reports compares small systems",
     r"--grade|bytenet": "a minute and more: tests/explain, tests/decoders",
     r"babi|runs/questions|reading\.yaml": "of a data set: tests/test_configs.py trains it",
+    r"topics\.tsv|runs/topics": "labels of your own: tests/tasks/test_multi_label.py trains on such a table",
     r"dev-v[12]\.[01]\.json|runs/squad": "of a data set: tests/tasks judges readers with such files",
     r"\.parquet|news\.en\.gz": "bulk files: tests/recipes",
     r"decoding\.tuned|--abstain": "two updates leave nothing to tune or to calibrate: tests/predictor",
