@@ -17,7 +17,6 @@ class BinaryF1(Metric):
     and the positive one of `roc_auc`.
     """
 
-    aliases = "label_f1"
     name = "F1 of a label"
     answer_kind = "label"
 

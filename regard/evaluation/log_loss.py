@@ -14,7 +14,6 @@ class LogLoss(ProbabilityMetric):
     A label that the model does not know has p = 0.
     """
 
-    aliases = "logloss"
     name = "log loss"
     higher_is_better = False
 

@@ -67,7 +67,8 @@ def test_import_prints_its_certificate(theirs, texts, tmp_path):
     run = tmp_path / "run"
     said = regard("import", theirs, "-o", run, "--text", texts, "--lines", 4).said
     assert f"imported {theirs} (MarianMTModel) as {run}" in said
-    assert "certificate: transformers translates 4 of 4 texts as Regard does" in said
+    assert "certificate: transformers " in said
+    assert "translates 4 of 4 texts as Regard does" in said
     assert printed("predict", run, TEXT).strip()
 
 

@@ -17,6 +17,11 @@ class SizeColumn:
     def __len__(self) -> int:
         return self.size
 
+    @property
+    def num_values(self) -> int:
+        """Return the size."""
+        return self.size
+
 
 def columns_of(**sizes: int) -> Mapping[str, Column]:
     """Columns of these sizes; those of one size are one vocabulary."""

@@ -14,7 +14,7 @@ from regard.registry import Choice
 LETTERS, LONGEST, DIM = 10, 8, 48
 FIRST = 4  # ids of letters; flagged ones stand behind all others
 VOCAB = FIRST + 2 * LETTERS
-UPDATES, WARMUP, ROWS, HELD = 600, 50, 128, 500
+UPDATES, WARMUP, ROWS, HELD = 800, 50, 128, 500
 
 pytestmark = pytest.mark.usefixtures("learning_seed")
 

@@ -35,7 +35,7 @@ def test_one_table_with_all_that_was_asked_for(done):
     place, said = done
     head, *rows = table_of(said)
     assert " | ".join(head) == (
-        "system | runs | BLEU | 95 % | p | chrF | AER % | parameters | train tokens/core s | "
+        "system | runs | BLEU | 95 % | p | Wilcoxon p | chrF | AER % | parameters | train tokens/core s | "
         "train words/core s | decode sentences/core s | core minutes"
     )
     assert [row[0] for row in rows] == ["dot", "wide"]
