@@ -89,7 +89,7 @@ def compare_command(  # noqa: PLR0913  an option each
         raise ConfigError("CONFIG", "must be given", "regard compare a.yaml b.yaml")
     request = Request(
         configs=configs,
-        changes=[*changes, *(() if folds is None else (f"data.folds={folds}", *_stratified(configs, changes)))],
+        changes=changes if folds is None else [*_in_folds(configs, changes, folds), *changes],
         grids=grid or [],
         folder=run or Path("runs") / f"compare-{configs[0].stem}",
         seeds=seeds,
@@ -103,13 +103,14 @@ def compare_command(  # noqa: PLR0913  an option each
     _compare(request, markdown, as_json=as_json, quiet=quiet)
 
 
-def _stratified(configs: list[Path], changes: list[str]) -> list[str]:
-    """Return the change that stratifies folds, for tasks whose answers are labels."""
+def _in_folds(configs: list[Path], changes: list[str], folds: int) -> list[str]:
+    """Return the changes for folds, stratified ones for tasks whose answers are labels."""
     from regard.answers import LabelPrediction
     from regard.experiment import read_experiment
 
-    answers = [read_experiment(config, changes).task_class.answer for config in configs]
-    return ["data.stratified=true"] if all(LabelPrediction in one.records for one in answers) else []
+    number = f"data.folds={folds}"
+    answers = [read_experiment(config, [number, *changes]).task_class.answer for config in configs]
+    return [number, "data.stratified=true"] if all(LabelPrediction in one.records for one in answers) else [number]
 
 
 def _compare(request: "Request", file: Path | None, *, as_json: bool, quiet: bool) -> None:

@@ -102,18 +102,20 @@ def squad_predictions(predictor: Predictor, path: Path, sure: "Abstention", show
     With scores, the value of a question is the probability that it has no answer (--na-prob-file); as JSON, all that is
     known of its answer. Raises DataError for another file, and ConfigError for scores of a model that always answers.
     """
-    columns, questions = [*predictor.task.inputs], [*squad_questions(path)]
+    columns, questions, answered = [*predictor.task.inputs], [*squad_questions(path)], list[Prediction]()
 
     def answers(texts: list[str], before: int) -> list[Prediction]:
         some = questions[before : before + len(texts)]
-        return [*predictor.predict([dict(zip(columns, (one.passage, one.question), strict=True)) for one in some])]
+        made = [*predictor.predict([dict(zip(columns, (one.passage, one.question), strict=True)) for one in some])]
+        answered.extend(made)
+        return made
 
     found = sure.answer(answers)([one.question for one in questions], 0)
-    values: list[Any] = [str(one) for one in found]
+    values: list[Any] = [one.text for one in found]
     if shown.as_json:
         values = [{"text": one.text, "score": one.score, **one.details()} for one in found]
     elif shown.scores:
-        values = [one.details().get("no_answer") for one in found]
+        values = [one.details().get("no_answer") for one in answered]  # a withheld answer has none
         if None in values:
             problem = "are probabilities that a question has no answer, and this model always answers"
             raise ConfigError("--scores", problem, "a run with task.no_answer=true")

@@ -14,6 +14,8 @@ from regard.data.columns import learn_columns
 from regard.data.examples import Example
 from regard.errors import ConfigError, DataError
 from regard.models import MODELS
+from regard.predictor.confidence import abstained
+from regard.predictor.line_answers import LineFormat, squad_predictions
 from regard.recipes.threshold_tuning import thresholds
 from regard.registry import Choice
 from regard.tasks.reading import ReadingTask
@@ -184,6 +186,21 @@ def test_squad_is_learnt_evaluated_and_answered_in_its_own_form(run):
     known = json.loads(command("predict", run / "run", "-i", run / "dev.json", "--json").printed)
     long = questions(1)[0][1]
     assert long[known["q0"]["start"] : known["q0"]["end"]] == known["q0"]["text"] == "hall"
+
+
+def test_a_withheld_answer_is_none_in_squads_form(run):
+    predictor = regard.load(run / "run")
+
+    class Unsure:
+        def answer(self, answers):
+            return lambda texts, before: abstained([*answers(texts, before)], 1.1)
+
+    texts, chances = (
+        json.loads(squad_predictions(predictor, run / "dev.json", Unsure(), LineFormat(scores=scores)))
+        for scores in (False, True)
+    )
+    assert set(texts.values()) == {""}
+    assert all(0 <= one <= 1 for one in chances.values()) and len(chances) == 24
 
 
 def test_a_threshold_is_chosen_on_the_dev_set_and_kept(run):

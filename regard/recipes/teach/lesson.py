@@ -46,7 +46,7 @@ _TESTED = "tested.jsonl"  # beside the run of a trial
 TRIALS_FILE = "trials.json"  # result of the trials: with -o an interrupted lesson does not repeat them
 LESSON_DIGEST = "lesson"  # in this file: of what the result depends on
 _FEW_UPDATES, _EACH, _MANY_UPDATES = 80, 4, 400  # at least; for each correction, up to so many; then one for each
-_SEARCHED, _TUNED = 20_000, 2_000  # first old pairs, and how many of them the part of a change is chosen by
+_SEARCHED, _TUNED = 20_000, 2_000  # old pairs that are read, and those of them by which the part of a change is chosen
 _MARGIN = 0.5  # of that part: the loss of old text grows with its square, and other old text may lose more
 
 
@@ -97,7 +97,7 @@ class CorrectionLesson(NamedTuple):
             tries.append(self._trial(number, trial))
         old = self.experiment.data.old or OldTextSettings()
         part = _safe_part(tries, old.tolerance)
-        self.say(f"  {part:.0%} of the change does not harm old text")
+        self.say(f"  {part:.0%} of the change is kept, which does not harm old text")
         measure = tries[0].new.measures[0]
         start, rows = (np.concatenate([one.statistics(some) for one in tries]) for some in (0.0, part))
         found = _values(compare_statistics(measure, start, rows, ""), len(rows))
@@ -224,7 +224,10 @@ def _old_texts(run: Run) -> OldTextSettings:
 
 
 def _safe_part(tries: Sequence[_Tried], tolerance: float) -> float:
-    """Return half of the largest part of the changes with which old text loses at most the tolerance; else all."""
+    """Return the part of the changes to keep: all, if old text then loses at most the tolerance.
+
+    Else it is half of the largest part with which old text loses no more.
+    """
 
     def figure(part: float) -> float:
         rows = np.concatenate([one.statistics(part, old=True) for one in tries])

@@ -106,8 +106,12 @@ def gains(
 
 
 def _mcnemar(before: Sequence[_Table], after: Sequence[_Table], *, folds: bool) -> McNemar | None:
-    """Return the test of one training each, or of all folds together: answers of several seeds are not independent."""
-    if folds or len(before) == len(after) == 1:
+    """Return the test of one training each, or of all folds together: answers of several seeds are not independent.
+
+    Other metrics than a share of right answers have tables that differ in width between folds.
+    """
+    right_or_wrong = all(one.shape[1] == 2 for one in (*before, *after))
+    if right_or_wrong and (folds or len(before) == len(after) == 1):
         return mcnemar(np.concatenate(before), np.concatenate(after))
     return None
 

@@ -67,6 +67,15 @@ def test_folds_of_labels_are_stratified(trained):
     assert Counter(example.texts["label"] for example in found) == {"good": 10, "bad": 5}
 
 
+def test_folds_are_stratified_unless_that_is_refused(trained):
+    config = Path("mean.yaml")
+    config.write_text(CONFIG.replace(", folds: 3", ""))
+    for said, kept in ((False, False), (True, True)):
+        words = ["mean.yaml", f"data.stratified={str(said).lower()}", "--folds", 2, "--updates", 1, "--json"]
+        compare(*words, "--run", f"out-{said}")
+        assert Run.open(Path(f"out-{said}/mean-fold1")).experiment.data.stratified == kept
+
+
 def test_of_a_failed_fold_no_system_is_judged(monkeypatch):
     def train(experiment, real, **settings):
         if experiment.run.name == "max-fold2":

@@ -8,9 +8,10 @@ import pytest
 from tasks import statistics_of
 
 from regard.evaluation import METRICS, confidence_interval, paired_bootstrap
+from regard.evaluation.metric import corpus_of
 from regard.evaluation.significance import RESAMPLING_SEED
 from regard.registry import Choice
-from regard.reports.compare.statistics import figures, spread
+from regard.reports.compare.statistics import _mcnemar, figures, spread
 from regard.tasks import TranslationTask
 
 METRIC = METRICS.build(Choice("bleu"))
@@ -104,6 +105,14 @@ def test_answers_of_one_run_or_of_all_folds_are_paired(folds):
     found = figures(EXACT, {"a": [a for a, _ in pairs], "b": [b for _, b in pairs]}, "a", folds=folds)["b"].difference
     assert (found.mcnemar.only_a, found.mcnemar.only_b) == ((1, 4) if folds else (1, 2))
     assert (found.wilcoxon is None) is not folds
+
+
+def test_folds_that_know_other_labels_have_no_test_of_right_answers():
+    """Tables of F1 have columns for each label, and a fold may lack one."""
+    folds = (["x", "y", "z"], ["x", "z", "y"]), (["x", "y", "y"], ["x", "y", "x"])
+    tables = [METRICS.build(Choice("f1")).statistics(corpus_of(*fold)) for fold in folds]
+    assert tables[0].shape[1] > tables[1].shape[1]
+    assert _mcnemar(tables, tables, folds=True) is None
 
 
 def test_a_difference_that_hangs_on_the_seed_is_not_sure():
