@@ -10,7 +10,7 @@ from regard.answers.answer import Answer
 from regard.answers.label import LabelAnswer, LabelPrediction
 from regard.answers.labels import LabelsAnswer, LabelsPrediction
 from regard.answers.neighbours import NearestPrediction, NeighboursAnswer
-from regard.answers.number import NumberPrediction, SingleNumberAnswer
+from regard.answers.number import NumberAnswer, NumberPrediction
 from regard.answers.numbers import NumbersAnswer, NumbersPrediction
 from regard.answers.span import SpanAnswer, SpanPrediction
 from regard.answers.symbols import SymbolsAnswer, SymbolsPrediction
@@ -31,7 +31,7 @@ ANSWERS: Mapping[str, Answer[Any]] = {
     "label": LabelAnswer(),
     "labels": LabelsAnswer(),
     "neighbours": NeighboursAnswer(),
-    "number": SingleNumberAnswer(),
+    "number": NumberAnswer(),
     "numbers": NumbersAnswer(),
     "span": SpanAnswer(),
     "symbols": SymbolsAnswer(),

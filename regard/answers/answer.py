@@ -74,11 +74,10 @@ class Answer(ABC, Generic[_P]):
         """Return the figure that stands behind an answer in a list of the n best."""
         return prediction.score
 
-    def check_threshold(self, known: int, place: str) -> None:
-        """Raise ConfigError where no threshold decides; `known`: size of the column of answers."""
+    def check_threshold(self, column: "Column", place: str) -> None:
+        """Raise ConfigError where no threshold decides on answers of a column."""
         if self.threshold is None:
-            problem = "decides whether questions have answers, or texts have labels, and no answers of this model"
-            raise ConfigError(place, problem, "leave it out")
+            raise ConfigError(place, "has no effect: no threshold decides the answers of this model", "leave it out")
 
     def decided(self, prediction: _P, threshold: float) -> _P:
         """Return the answer that another threshold gives; an answer that none decides stays."""

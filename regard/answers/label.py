@@ -10,6 +10,7 @@ from regard.answers.answer import ReadAnswer
 from regard.errors import ConfigError
 from regard.evaluation.confusion import Confusion, confusion_of
 from regard.results import Prediction
+from regard.text.label_sets import positive_label
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -44,7 +45,7 @@ class LabelAnswer(ReadAnswer[LabelPrediction]):
     records = (LabelPrediction,)
     items = "labels"
     calibration = "temperature"  # the likeliest label stays the likeliest
-    threshold = 0.5  # of the second of two labels
+    threshold = 0.5  # of the positive one of two labels
 
     def labels(self, column: "Column") -> Sequence[str]:
         labels: Sequence[str] = cast("LabelColumn", column).labels
@@ -75,21 +76,22 @@ class LabelAnswer(ReadAnswer[LabelPrediction]):
         """Return the probability of the label."""
         return prediction.probabilities[prediction.text]
 
-    def check_threshold(self, known: int, place: str) -> None:
+    def check_threshold(self, column: "Column", place: str) -> None:
         """Raise ConfigError for more labels than two."""
-        if known != 2:
-            raise ConfigError(place, f"decides between two labels, and the model has {known:,}", "leave it out")
+        if len(column) != 2:
+            raise ConfigError(place, f"needs two labels, and the model has {len(column):,}")
 
     def decided(self, prediction: LabelPrediction, threshold: float) -> LabelPrediction:
-        """Return the second of two labels, in alphabetical order, where its probability is above a threshold."""
-        if len(prediction.probabilities) != 2:
+        """Return the positive one of two labels where its probability is above a threshold, else the other."""
+        positive = positive_label(prediction.probabilities)
+        if positive is None:
             return prediction
-        first, second = sorted(prediction.probabilities)
-        name = second if prediction.probabilities[second] > threshold else first
+        name = positive if prediction.probabilities[positive] > threshold else min(prediction.probabilities)
         return replace(prediction, text=name, score=_log(prediction.probabilities[name]))
 
     def deciding(self, prediction: LabelPrediction) -> list[float]:
-        return [prediction.probabilities[max(prediction.probabilities)]] if len(prediction.probabilities) == 2 else []
+        positive = positive_label(prediction.probabilities)
+        return [] if positive is None else [prediction.probabilities[positive]]
 
     def correct_items(self, prediction: LabelPrediction, right: str, column: "TextColumn") -> list[bool]:
         return [prediction.text == right.strip()]

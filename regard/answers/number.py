@@ -22,7 +22,7 @@ class NumberPrediction(Prediction):
         return {**super().details(), "number": self.number}
 
 
-class SingleNumberAnswer(ReadAnswer[NumberPrediction]):
+class NumberAnswer(ReadAnswer[NumberPrediction]):
     """One number, which is near the right one rather than right or wrong."""
 
     name = form = "number"

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from regard.answers.answer import ReadAnswer
+from regard.errors import ConfigError
 from regard.results import BETWEEN_ANSWERS, Prediction
 
 if TYPE_CHECKING:
@@ -68,6 +69,11 @@ class SpanAnswer(ReadAnswer[SpanPrediction]):
     def metrics(self) -> list[str]:
         """Return the metrics of stretches, and the exact match of texts."""
         return ["exact_match", *super().metrics()]
+
+    def check_threshold(self, column: "Column", place: str) -> None:
+        """Raise ConfigError for a column that has no piece of no answer."""
+        if not column.encode(""):
+            raise ConfigError(place, "needs a reader that may give no answer", "train with task.no_answer=true")
 
     def decided(self, prediction: SpanPrediction, threshold: float) -> SpanPrediction:
         return prediction.decided(threshold)

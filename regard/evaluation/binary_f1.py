@@ -8,13 +8,13 @@ import numpy as np
 from regard.config import Doc
 from regard.errors import RegardError
 from regard.evaluation.metric import Corpus, Metric, Statistics
+from regard.text.label_sets import positive_label
 
 
 class BinaryF1(Metric):
     """100 · 2 · right / (given + wanted) of one label, which is 2PR / (P + R).
 
-    Without `label` the second of two in alphabetical order, which is also the one that `decoding.threshold` decides on
-    and the positive one of `roc_auc`.
+    Without `label` the positive one of two, as of `decoding.threshold` and `roc_auc`: the second in alphabetical order.
     """
 
     name = "F1 of a label"
@@ -41,13 +41,16 @@ class BinaryF1(Metric):
 
     def check(self, references: Sequence[str]) -> None:
         """Raise RegardError for a label that no reference has, and without one where there are not two."""
-        known = sorted({one.strip() for one in references})
-        label = self._label(references)
-        if label not in known or (not self.label and len(known) != 2):
-            problem = f"is of '{label}', and the references have {len(known)} labels, as '{known[0]:.40}'"
-            raise RegardError(
-                f"evaluation: {self.name} {problem}; evaluation.metrics={{name: binary_f1, label: LABEL}}"
-            )
+        known, label = {one.strip() for one in references}, self.label.strip()
+        if label in known or (not label and positive_label(known)):
+            return
+        first = f"{min(known):.40}"
+        problem = (
+            f"no reference has its label '{label:.40}'; they have" if label else "needs its label: the references have"
+        )
+        hint = f"evaluation.metrics={{name: binary_f1, label: {first}}}"
+        raise RegardError(f"evaluation: binary_f1 {problem} {len(known)}, such as '{first}'; {hint}")
 
     def _label(self, references: Sequence[str]) -> str:
-        return self.label.strip() or sorted({one.strip() for one in references})[:2][-1]
+        known = {one.strip() for one in references}
+        return self.label.strip() or positive_label(known) or max(known)

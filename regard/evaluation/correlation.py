@@ -9,6 +9,7 @@ import numpy as np
 from regard.arrays import Floats
 from regard.errors import RegardError
 from regard.evaluation.metric import Corpus, MeanMetric, Metric, Statistics
+from regard.text.numbers import number_or_none
 
 
 class CorrelationMetric(Metric, ABC):
@@ -109,8 +110,8 @@ def numbers_of(texts: Sequence[str]) -> Floats:
     """Return texts as numbers (text,). Raises RegardError for anything else."""
     found = []
     for line, text in enumerate(texts, start=1):
-        try:
-            found.append(float(text))
-        except ValueError as error:
-            raise RegardError(f"evaluation: '{text:.60}' of line {line} is not a number; give one a line") from error
+        number = number_or_none(text)
+        if number is None:
+            raise RegardError(f"evaluation: '{text:.60}' of line {line} is not a number; give one a line")
+        found.append(number)
     return np.array(found, np.float64)

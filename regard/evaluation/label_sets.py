@@ -23,7 +23,8 @@ class SubsetAccuracy(MeanMetric):
 class HammingLoss(Rate):
     """100 · labels that a text wrongly has or has not / (texts · labels).
 
-    The labels are those of the references and of the answers.
+    The divisor counts the labels of the references alone, so that it is the same for every system; an answered label
+    that no reference has counts as wrong.
     """
 
     name = "hamming loss"
@@ -32,7 +33,7 @@ class HammingLoss(Rate):
 
     def statistics(self, corpus: Corpus) -> Statistics:
         """[wrong labels, labels] of each text; of several references the first counts."""
-        labels = len(_labels(corpus))
+        labels = max(1, len(_labels(corpus)))
         pairs = zip(corpus.hypotheses, corpus.references, strict=True)
         return np.array(
             [[len({*read_labels(text)} ^ {*read_labels(several[0])}), labels] for text, several in pairs], np.float64
@@ -43,5 +44,4 @@ class HammingLoss(Rate):
 
 
 def _labels(corpus: Corpus) -> set[str]:
-    texts = (*corpus.hypotheses, *(several[0] for several in corpus.references))
-    return {label for text in texts for label in read_labels(text)}
+    return {label for several in corpus.references for label in read_labels(several[0])}

@@ -9,6 +9,7 @@ from regard.errors import RegardError
 from regard.evaluation.class_metric import classes_of
 from regard.evaluation.metric import Corpus, Statistics
 from regard.evaluation.probability_metric import ProbabilityMetric, right_label
+from regard.text.label_sets import positive_label
 
 _EACH = 5  # statistics of a label
 
@@ -57,7 +58,8 @@ class RocAuc(ProbabilityMetric):
 
 def _positives(corpus: Corpus) -> list[str]:
     labels = [*classes_of(corpus)]
-    return labels[1:] if len(labels) == 2 else labels
+    positive = positive_label(labels)
+    return labels if positive is None else [positive]
 
 
 def _placements(scores: NDArray[np.float64], positive: NDArray[np.bool_]) -> Statistics:

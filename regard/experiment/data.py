@@ -158,7 +158,7 @@ class DataSettings:
     test_fraction: Annotated[Fraction, Doc("Fraction of train held out as test set if none is given.")] = 0.0
     folds: Annotated[
         Annotated[int, Ge(2)] | None,
-        Doc("Number of cross-validation folds; one is the test set. Sampled, duplicates together; null: off."),
+        Doc("Number of cross-validation folds; one is the test set; equal texts share a fold."),
         Fixed(),
     ] = None
     fold: Annotated[Size, Doc("Index of the test fold, from 1; compare runs each in turn."), Fixed()] = 1
@@ -319,7 +319,7 @@ class DataSettings:
             if self.fold > 1:
                 yield Fault("data.fold", f"is {self.fold}, but there are no folds", "data.folds=10")
             if self.stratified:
-                yield Fault("data.stratified", "is of folds, and there are none", "data.folds=10")
+                yield Fault("data.stratified", "needs cross-validation folds", "data.folds=10")
             return
         if self.test is not None:
             yield Fault("data.folds", "takes the test set from data.train", "leave data.test out")

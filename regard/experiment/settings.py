@@ -128,8 +128,8 @@ class DecodingSettings:
     threshold: Annotated[
         Ratio | None,
         Doc(
-            "Probability above which a question has no answer, or a text has a label, of two labels the second in "
-            "alphabetical order; null: that of regard tune, else 0.5."
+            "Decision threshold: probability above which a label (of two: the second in alphabetical order), or "
+            '"no answer", is chosen; null: the tuned one, else 0.5.'
         ),
     ] = None
     raw_text: Annotated[

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from regard.errors import ConfigError, DataError
+from regard.errors import DataError
 from regard.predictor import check_open, predictor_of
 from regard.results import Prediction
 from regard.runs import Run
@@ -39,12 +39,14 @@ def tune_threshold(
 ) -> TunedThreshold:
     """Choose the threshold with the best first metric of the run on its dev set, and keep it in the run.
 
-    Of equal figures the threshold nearest to the usual one. Raises ConfigError where no threshold decides, DataError
-    without a dev set.
+    Of equal figures the threshold nearest to the usual one. Raises ConfigError where no threshold decides, before any
+    prediction; DataError without a dev set, and where all its probabilities are equal.
     """
     check_open([one for one in changes if not one.startswith("data.")])
     predictor = predictor_of(opened := Run.open(run, changes))
     task, usual, setup = predictor.task, predictor.task.answer.threshold, predictor.setup
+    task.answer.check_threshold(task.vocabularies[task.last], "regard tune")
+    assert usual is not None  # checked
     setup.threshold = setup.calibration = None
     dev = dev_examples(opened.experiment, task, say)
     if dev is None:
@@ -54,9 +56,8 @@ def tune_threshold(
     say(f"answering {len(rows):,} dev examples")
     found = predictor.predict([{name: row[name] for name in task.inputs} for row in rows], safeguards=False)
     tried = thresholds([chance for one in found for chance in task.answer.deciding(one)])
-    if usual is None or not tried:
-        hint = "a run with two labels, or trained with task.no_answer=true"
-        raise ConfigError("task", "has no answers that a threshold decides", hint)
+    if not tried:
+        raise DataError("data.dev", "all its probabilities are equal: thresholds do not differ", hint="more examples")
     (measure,) = task.measures(opened.experiment.evaluation.metrics[:1])
     measure.check(examples)
     sign = -1 if measure.higher_is_better is False else 1

@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, embedding_bag
 
 from regard.evaluation.tokenization import words
+from regard.text.label_sets import positive_label
 
 _Columns = Sequence[str]  # of one example, column by column
 
@@ -42,7 +43,8 @@ class BagOfWordsClassifier:
         bags = [[*word_grams(texts)] for texts in examples]
         known = sorted({*labels})
         features = {name: place for place, name in enumerate(dict.fromkeys(one for bag in bags for one in bag))}
-        positives = known[1:] if len(known) == 2 else known
+        positive = positive_label(known)
+        positives = known if positive is None else [positive]
         targets = torch.tensor([[label == one for one in positives] for label in labels], dtype=torch.float64)
         packed = _packed(bags, features)
         ratios = log_count_ratios(packed.ids, torch.tensor([len(bag) for bag in bags]), targets, len(features))

@@ -6,7 +6,7 @@ from typing import ClassVar, cast
 
 from torch import Tensor
 
-from regard.answers.number import NumberPrediction, SingleNumberAnswer
+from regard.answers.number import NumberAnswer, NumberPrediction
 from regard.data.columns.number import NumberColumn
 from regard.decoding import Answering
 from regard.models import LabelModel
@@ -33,7 +33,7 @@ class NumberRelevance(RelevanceView):
 class NumberTask(LabelTask, ABC):
     """Texts → a number: the mean squared error of standardised numbers is what is minimised."""
 
-    answer = SingleNumberAnswer()
+    answer = NumberAnswer()
     files = ExampleFiles()
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Sets of labels as one text: `sport, politics`; `-` for none."""
+"""Sets of labels as one text: `sport, politics`; `-` for none. And which of two labels is positive."""
 
 from collections.abc import Iterable
 
@@ -18,3 +18,13 @@ def read_labels(text: str) -> list[str]:
 def write_labels(labels: Iterable[str]) -> str:
     """Return labels as one text."""
     return ", ".join(labels) or NO_LABELS
+
+
+def positive_label(labels: Iterable[str]) -> str | None:
+    """Return the positive one of two labels, the second in alphabetical order; None of fewer and of more.
+
+    >>> positive_label(["spam", "ham"])
+    'spam'
+    """
+    known = {*labels}
+    return max(known) if len(known) == 2 else None

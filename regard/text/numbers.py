@@ -1,5 +1,7 @@
-"""Rows of decimal numbers as text: `0.31 1; -0.5 0` is two rows of two numbers."""
+"""Decimal numbers as text: one, or rows; `0.31 1; -0.5 0` is two rows of two numbers."""
 
+import math
+import re
 from collections.abc import Iterable
 
 import numpy as np
@@ -10,6 +12,14 @@ from regard.errors import DataError
 WRITTEN_DIGITS = 6  # behind the point; what is finer is rounded
 LARGEST_NUMBER = 1000  # of a number, whatever its sign
 ROW_FORM = "numbers with spaces between them, rows with semicolons: 0.31 1; -0.5 0"
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+
+
+def number_or_none(text: str) -> float | None:
+    """Return the number of a text; None for anything else, such as words, infinities and numbers with a unit."""
+    found = _NUMBER.fullmatch(text.strip())
+    number = math.inf if found is None else float(found[0])
+    return number if math.isfinite(number) else None
 
 
 def read_rows(text: str) -> Floats:

@@ -47,6 +47,17 @@ def test_label_figures_are_those_of_loops():
     assert value("hamming_loss", *texts) == pytest.approx(100 * wrong)
 
 
+def test_wrong_labels_do_not_lower_the_hamming_loss():
+    """Two wrong labels that no reference has, of the two labels of the references, and three texts."""
+    wanted = ["a, b", "a", "-"]
+    assert value("hamming_loss", ["a, b", "a", "-"], wanted) == 0
+    losses = [value("hamming_loss", ["a", "a", more], wanted) for more in ("-", "c", "c, d")]
+    assert losses == pytest.approx([100 / 6, 200 / 6, 300 / 6])
+    metric = METRICS.build(Choice("hamming_loss"))
+    parts = [metric.statistics(corpus_of(given, wanted))[:, 1].tolist() for given in (wanted, ["c", "d", "e"])]
+    assert parts == [[2, 2, 2]] * 2
+
+
 def test_label_sets_are_read_as_they_are_written():
     assert read_labels(" b , a,b,, ") == ["b", "a"]
     assert read_labels("-") == read_labels("") == []
@@ -76,6 +87,8 @@ def test_equal_answers_correlate_with_nothing():
     assert value("spearman", ["1", "2", "3"], ["2e8", "2e8", "2e8"]) == 0.0
 
 
-def test_a_word_is_not_a_number():
-    with pytest.raises(RegardError, match="'good' of line 2 is not a number"):
-        value("pearson", ["1", "good"], ["1", "2"])
+@pytest.mark.parametrize("name", ["pearson", "spearman", "mean_squared_error"])
+@pytest.mark.parametrize("word", ["good", "nan", "inf", "1_000"])
+def test_a_word_is_not_a_number(name, word):
+    with pytest.raises(RegardError, match=f"'{word}' of line . is not a number"):
+        value(name, ["1", word], ["1", "2"])

@@ -148,7 +148,7 @@ def test_a_run_of_a_fold_is_evaluated_without_files(table, tmp_path):
         (["data.folds=5", "data.fold=6"], "data.fold: is 6, but there are 5 folds"),
         (["data.fold=2"], "data.fold: is 2, but there are no folds"),
         (["data.folds=1"], "data.folds"),
-        (["data.stratified=true"], "data.stratified: is of folds, and there are none"),
+        (["data.stratified=true"], "data.stratified: needs cross-validation folds"),
         (["data.folds=5", "data.test={file}"], "data.folds: takes the test set from data.train"),
     ],
 )

@@ -251,8 +251,10 @@ def test_a_threshold_decides_between_two_labels(threshold, label):
 def test_a_threshold_of_three_labels_is_refused(three):
     done = command("predict", three, "a film", "decoding.threshold=0.2")
     assert (done.code, done.said.count("error:")) == (2, 1)
-    assert "decoding.threshold: decides between two labels, and the model has 3" in done.said
-    assert "has no answers that a threshold decides (a run with two labels" in command("tune", three).said
+    assert "decoding.threshold: needs two labels, and the model has 3" in done.said
+    tuned = command("tune", three)
+    assert (tuned.code, tuned.said.count("\n")) == (2, 1)  # before any prediction, which would be told
+    assert "needs two labels, and the model has 3" in tuned.said
 
 
 @pytest.mark.parametrize("metric", ["binary_f1", "matthews"])

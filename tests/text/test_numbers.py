@@ -6,9 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.errors import DataError
-from regard.text.numbers import read_rows, write_rows
+from regard.text.numbers import number_or_none, read_rows, write_rows
 
 NUMBERS = st.integers(-(10**9), 10**9).map(lambda one: one / 10**6)  # six digits behind the point
+
+
+def test_one_number_by_hand():
+    read = {text: number_or_none(text) for text in ("1", " -.5 ", "+2.", "1e3", "2.5E-1")}
+    assert [*read.values()] == [1, -0.5, 2, 1000, 0.25]
+    for text in ("good", "", "nan", "inf", "1_000", "3 stars", "1e999", "1 2"):
+        assert number_or_none(text) is None
 
 
 def test_rows_by_hand():

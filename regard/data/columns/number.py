@@ -2,8 +2,6 @@
 
 import hashlib
 import json
-import math
-import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -16,10 +14,10 @@ from regard.config import parse_json
 from regard.data.columns.column import Column
 from regard.errors import CheckpointError, DataError
 from regard.registry import Choice
+from regard.text.numbers import number_or_none
 
 _SCALE, _LARGEST = 10**6, 1000  # ids to a standard deviation, and standard deviations up to which numbers differ
 _FILE = "number.json"
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _FORM = "a number such as 3.5, without unit; the column of the number is chosen by fields"
 
 
@@ -88,10 +86,3 @@ class NumberColumn(Column):
     def join(self, flat: NDArray[np.int64], lengths: NDArray[np.int64]) -> Tensor:
         """One standardised number a row: (batch,)."""
         return torch.from_numpy((flat.astype(np.float64) / _SCALE - _LARGEST).astype(np.float32))
-
-
-def number_or_none(text: str) -> float | None:
-    """Return the number of a text; None for anything else, such as words, infinities and numbers with a unit."""
-    found = _NUMBER.fullmatch(text.strip())
-    number = math.inf if found is None else float(found[0])
-    return number if math.isfinite(number) else None
