@@ -6,18 +6,26 @@ import typer
 
 from regard.cli.emit import say
 from regard.cli.options import DevLines, RunArgument, of_integer, of_name, of_number
+from regard.errors import ConfigError
 
+_PANEL = "Weights of a translator"
+_OF_WEIGHTS = {"method": "--method", "rounds": "--rounds", "n_best": "--n-best", "minutes": "--minutes"}
 FeatureChanges = Annotated[
     list[str] | None,
     typer.Argument(metavar="[KEY=VALUE...]", help="Setting overrides: decoding.features=[length,coverage]."),
 ]
-TuneMethod = Annotated[str, of_name(help="mert, or random search.")]
-TuneRounds = Annotated[int, of_integer(min=1, max=100, help="Maximum number of rounds.")]
-NBestRound = Annotated[int, of_integer("--n-best", min=2, max=1000, help="Size of the n-best list.")]
-TuneMinutes = Annotated[float, of_number(min=0.1, help="Time limit; the best weights so far are kept.")]
+TuneMethod = Annotated[str, of_name(help="mert, or random search.", rich_help_panel=_PANEL)]
+TuneRounds = Annotated[int, of_integer(min=1, max=100, help="Maximum number of rounds.", rich_help_panel=_PANEL)]
+NBestRound = Annotated[
+    int, of_integer("--n-best", min=2, max=1000, help="Size of the n-best list.", rich_help_panel=_PANEL)
+]
+TuneMinutes = Annotated[
+    float, of_number(min=0.1, help="Time limit; the best weights so far are kept.", rich_help_panel=_PANEL)
+]
 
 
 def tune_command(
+    context: typer.Context,
     run: RunArgument,
     changes: FeatureChanges = None,
     *,
@@ -33,9 +41,8 @@ def tune_command(
     weights by BLEU on the dev set. Results go into RUN/tuning. It ends after --minutes or Ctrl-C, with the best weights
     so far.
 
-    Of questions that may have no answer, texts with several labels, and two labels (of the second in alphabetical
-    order): chooses the probability threshold with the best first metric of evaluation.metrics. RUN/threshold.json keeps
-    it; predict, evaluate and serve use it.
+    For a classifier with two or several labels, or a reader with task.no_answer: choose the probability threshold that
+    is best by the first metric of evaluation.metrics. It is kept in RUN/threshold.json.
 
     regard tune runs/en-de
     regard tune runs/questions
@@ -47,6 +54,7 @@ def tune_command(
     from regard.recipes.threshold_tuning import decides_by_threshold, tune_threshold
 
     if decides_by_threshold(run, changes or []):
+        _refuse_weight_options(context)
         tuned = tune_threshold(run, changes or [], lines=lines, say=say)
         print(f"{tuned.metric} on the dev set: {tuned.before:.2f} before, {tuned.after:.2f} after")
         print(
@@ -66,3 +74,11 @@ def tune_command(
     else:
         print(f"wrote {found.path}")
         print(f"use it: regard predict {run} decoding.tuned=true")
+
+
+def _refuse_weight_options(context: typer.Context) -> None:
+    """Raise ConfigError for an option of weights that the command line has."""
+    for name, option in _OF_WEIGHTS.items():
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            raise ConfigError(option, "tunes weights of a translator, and this run has a threshold", "leave it out")

@@ -13,7 +13,7 @@ from regard.data.columns import Columns
 from regard.errors import DataError, PartError
 from regard.layers.ntm import ReadHead, WriteHead
 from regard.layers.recurrent import RECURRENT, Past, Recurrent
-from regard.models.number_model import GIVEN, WANTED, HeadTrace, NumberAnswer, NumberModel, number_columns
+from regard.models.number_model import GIVEN, WANTED, HeadTrace, NumberModel, NumberRows, number_columns
 from regard.ops.modules import module_list
 from regard.records import Batch, Sequences
 from regard.registry import Choice
@@ -77,12 +77,12 @@ class NeuralTuringMachine(NumberModel):
         losses = functional.binary_cross_entropy_with_logits(logits, target, reduction="none").sum(dim=-1)
         return losses.masked_fill(~mask, 0.0)
 
-    def answer(self, batch: Batch) -> NumberAnswer:
+    def answer(self, batch: Batch) -> NumberRows:
         """Return the likelier value of each bit, one row per input row."""
         given = batch.sequences(GIVEN)
         logits, _ = self._run(given, given.mask.shape[1])
         log_probs = functional.logsigmoid(logits.abs()).sum(dim=-1).masked_fill(~given.mask, 0.0)
-        return NumberAnswer(Sequences((logits > 0).to(logits.dtype), given.mask), log_probs.sum(dim=-1))
+        return NumberRows(Sequences((logits > 0).to(logits.dtype), given.mask), log_probs.sum(dim=-1))
 
     def traces(self, batch: Batch) -> list[HeadTrace]:
         """Return the weights of each head: at the input rows, at the mark, at the rows of the answer."""

@@ -14,7 +14,7 @@ from regard.records import Batch, Sequences
 GIVEN, WANTED = "given", "wanted"  # columns
 
 
-class NumberAnswer(NamedTuple):
+class NumberRows(NamedTuple):
     """Rows of numbers for each example, with their log-probabilities."""
 
     numbers: Sequences  # (batch, n, width)
@@ -32,7 +32,7 @@ class NumberModel(Model):
     """Numbers (batch, n, width) → numbers. A loss is that of one reference row."""
 
     @abstractmethod
-    def answer(self, batch: Batch) -> NumberAnswer:
+    def answer(self, batch: Batch) -> NumberRows:
         """Return the answer to the given rows."""
 
     def traces(self, batch: Batch) -> list[HeadTrace]:

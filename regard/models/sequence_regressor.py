@@ -17,7 +17,7 @@ from regard.errors import PartError
 from regard.layers.pooling import POOLINGS, Pooling
 from regard.models.build import build_encoder
 from regard.models.classifier import PoolingChoice
-from regard.models.number_model import GIVEN, WANTED, NumberAnswer, NumberModel, number_columns, refuse_smoothing
+from regard.models.number_model import GIVEN, WANTED, NumberModel, NumberRows, number_columns, refuse_smoothing
 from regard.models.settings import PROJECTED_HEADS, AttentionChoice
 from regard.ops.dropout import Dropout
 from regard.records import Batch, Sequences
@@ -69,10 +69,10 @@ class SequenceRegressor(NumberModel):
         errors = (self(batch.sequences(GIVEN)).unsqueeze(1) - wanted).square().sum(dim=-1)
         return errors.masked_fill(~mask, 0.0)
 
-    def answer(self, batch: Batch) -> NumberAnswer:
+    def answer(self, batch: Batch) -> NumberRows:
         numbers = self(batch.sequences(GIVEN)).unsqueeze(1)
         mask = torch.ones_like(numbers[..., 0], dtype=torch.bool)
-        return NumberAnswer(Sequences(numbers, mask), numbers.new_zeros(len(numbers)))
+        return NumberRows(Sequences(numbers, mask), numbers.new_zeros(len(numbers)))
 
 
 def sequence_regressor(

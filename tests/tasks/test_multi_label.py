@@ -17,6 +17,7 @@ from regard.data.readers import READERS
 from regard.errors import ConfigError, DataError
 from regard.models import MODELS
 from regard.objectives import OBJECTIVES, Context
+from regard.recipes.threshold_tuning import tune_threshold
 from regard.registry import Choice
 from regard.tasks import TASKS
 
@@ -114,8 +115,31 @@ def test_a_run_is_evaluated_and_predicts(run):
     assert len(low.split(",")) == 3
 
 
+def test_the_tuned_threshold_is_the_best_of_a_loop(run):
+    """Texts that also have the labels which the model thinks likeliest of those that they have not."""
+    words = ("dog", "runs", "red", "x")
+    texts = [f"{one} {other}" for one in words for other in words]
+    found = regard.load(run / "run", ["decoding.threshold=0.5"]).predict(texts)
+    chances = {(row, name): chance for row, one in enumerate(found) for name, chance in one.probabilities.items()}
+    missed = sorted((chance, pair) for pair, chance in chances.items() if chance <= 0.5)[-3:]
+    wanted = {pair for pair, chance in chances.items() if chance > 0.5} | {pair for _, pair in missed}
+    rows = [", ".join(name for place, name in wanted if place == row) or "-" for row in range(len(texts))]
+    lines = [f"{labels}\t{text}\n" for labels, text in zip(rows, texts, strict=True)]
+    (run / "other.tsv").write_text("".join(lines), encoding="utf-8")
+
+    def f1(limit):
+        given = {pair for pair, chance in chances.items() if chance > limit}
+        return 200 * len(given & wanted) / (len(given) + len(wanted))
+
+    tuned = tune_threshold(run / "run", [f"data.dev.file={run / 'other.tsv'}", "evaluation.metrics=labels_f1"])
+    assert tuned.before == pytest.approx(f1(0.5))
+    assert tuned.after == pytest.approx(max(map(f1, [0, *chances.values()]))) != pytest.approx(tuned.before)
+    assert f1(tuned.threshold) == pytest.approx(tuned.after)
+
+
 def test_a_run_is_tuned_calibrated_and_explained(run):
-    assert "threshold" in command("tune", run / "run").printed
+    assert command("tune", run / "run").code == 0
+    assert regard.load(run / "run").setup.threshold is not None
     assert command("calibrate", run / "run").code == 0
     predictor = regard.load(run / "run")
     (found,) = predictor.predict(["red x"], explain=True)
