@@ -19,6 +19,7 @@ import numpy as np
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin
+    from sklearn.utils import column_or_1d
     from sklearn.utils.validation import check_consistent_length, check_is_fitted
 except ImportError as error:
     raise ImportError("regard.sklearn needs scikit-learn: pip install 'regard[sklearn]'") from error
@@ -27,6 +28,7 @@ from regard.config import quoted
 from regard.errors import DataError
 from regard.predictor import Predictor, load
 from regard.runs import train
+from regard.text.clean import without_surrogates
 
 _TABLE = "examples.jsonl"  # in a folder of its own while a run is trained
 
@@ -64,11 +66,11 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         self.dev_fraction, self.random_state, self.quiet = dev_fraction, random_state, quiet
 
     def fit(self, X: Iterable[str], y: Iterable[Any]) -> Self:  # noqa: N803  scikit-learn names it so
-        """Train a run on texts and their labels, of any type that can be sorted.
+        """Train a run on texts and their labels, of any type that can be sorted: a list, an array or a column.
 
         Raises DataError for labels that are the same as text, and what `regard.train` raises.
         """
-        texts, labels = _texts(X), np.asarray(list(y))
+        texts, labels = _texts(X), column_or_1d(y, warn=True) if hasattr(y, "shape") else np.asarray(list(y))
         check_consistent_length(texts, labels)
         classes, numbers = np.unique(labels, return_inverse=True)
         names = _names(classes)
@@ -79,7 +81,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         with tempfile.TemporaryDirectory(prefix="regard-") as place:
             table = Path(place) / _TABLE
             rows = ({"text": text, "label": names[number]} for text, number in zip(texts, numbers, strict=True))
-            table.write_text("".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows), encoding="utf-8")
+            table.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
             config = None if self.config is None else Path(self.config)
             trained = train(config, self._settings(table), run=run, quiet=self.quiet)
         self.classes_, self.run_ = classes, trained.folder
@@ -160,10 +162,10 @@ def _texts(given: Iterable[str]) -> list[str]:
 
 
 def _names(classes: Iterable[Any]) -> list[str]:
-    """Return the labels as the run has them. Raises DataError for labels that are empty or the same as text."""
+    """Return the labels as the run has them. Raises DataError for labels that no file keeps apart."""
     names = [str(one).strip() for one in classes]
-    if len({*names}) < len(names) or "" in names or any("\n" in one for one in names):
-        problem = "labels must be different as texts, in one line and not empty"
+    if len({*names}) < len(names) or "" in names or any("\n" in one or without_surrogates(one) != one for one in names):
+        problem = "labels must be different as texts, in one line, not empty and without lone surrogates"
         raise DataError("y", problem, hint="encode them as numbers: sklearn.preprocessing.LabelEncoder")
     return names
 

@@ -64,6 +64,36 @@ def test_labels_keep_their_type():
     assert found.predict(["a witty film"]).dtype == numbers.dtype
 
 
+class Frame:
+    """A table of one column, whose iterator gives names of columns, as that of pandas does."""
+
+    def __init__(self, values):
+        self.values, self.shape = np.array(values).reshape(-1, 1), (len(values), 1)
+
+    def __len__(self):
+        return len(self.values)
+
+    def __iter__(self):
+        return iter(["label"])
+
+    def __array__(self, dtype=None, copy=None):
+        return self.values.astype(dtype) if dtype else self.values
+
+
+@pytest.mark.parametrize("column", [Frame(Y), np.array(Y).reshape(-1, 1)])
+def test_labels_of_a_column_are_those_of_a_list(fitted, column):
+    with pytest.warns(match="column-vector"):
+        found = TextClassifier(QUICK, random_state=3).fit(X, column)
+    assert np.array_equal(found.classes_, fitted.classes_)
+    assert found.predict_proba(X[:5]) == pytest.approx(fitted.predict_proba(X[:5]))
+
+
+def test_a_lone_surrogate_in_a_text_is_a_replacement_character(fitted):
+    found = TextClassifier(QUICK, random_state=3).fit(["a good\ud800 film", *X[1:]], Y)
+    other = TextClassifier(QUICK, random_state=3).fit(["a good\ufffd film", *X[1:]], Y)
+    assert np.array_equal(found.predict_proba(["good\ud800"]), other.predict_proba(["good\ufffd"]))
+
+
 def test_a_grid_search_over_a_pipeline_finds_the_settings_that_learn():
     lower = processing.FunctionTransformer(lambda texts: [text.lower() for text in texts])
     steps = pipeline.Pipeline([("lower", lower), ("classify", TextClassifier(QUICK, random_state=1))])
@@ -111,6 +141,8 @@ def test_a_temporary_run_goes_with_its_estimator():
         ("a text", ["a"], TypeError, "not one text"),
         (["a", "b"], ["a"], ValueError, "inconsistent numbers of samples"),
         (["a", "b"], ["a", "a "], DataError, "y: labels must be different as texts"),
+        (["a", "b"], ["a", "good\ud800"], DataError, "lone surrogates"),
+        (["a", "b"], np.array([["a", "b"], ["b", "a"]]), ValueError, "1d array"),
     ],
 )
 def test_what_cannot_be_fitted_is_one_line(texts, labels, error, said):

@@ -94,6 +94,43 @@ def test_what_is_typed_next_replaces_the_search(tmp_path):
     assert found.stdout.strip() == "adc"  # b was not begun; a, asked for again meanwhile, is not searched twice
 
 
+WORKERS = """
+const LATE = 20, workers = [], byId = () => ({ textContent: "" }), search = () => {};
+class Worker {
+  constructor() { workers.push(this); }
+  postMessage() {}
+  terminate() { this.isEnded = true; }
+}
+"""
+ASKS = """
+const searcher = new Searcher(() => {}), jobs = (...texts) => texts.map((text) => ({ text }));
+const hear = (data) => workers.at(-1).onmessage({ data });
+const wait = () => new Promise((resolve) => { setTimeout(resolve, 60); });
+const ask = async (...texts) => { searcher.ask(jobs(...texts)); await wait(); };
+(async () => {
+  const begun = [], count = () => begun.push(workers.length);
+  await ask("a"); await ask("b"); count(); // it is being opened
+  hear({ ready: true });
+  await ask("c", "b"); await ask("b", "d"); count(); // b is searched and still wanted
+  hear({ text: "b", row: {} });
+  await ask("d", "e"); count(); // d is searched now
+  await ask("e"); count(); // d is not wanted any more
+  await ask("f"); count(); // the second worker is being opened
+  hear({ ready: true });
+  searcher.ask([]); await ask("g"); count(); // f is not wanted any more, however often is asked
+  console.log(begun.join(" "), workers.filter(({ isEnded }) => isEnded).length);
+})();
+"""
+
+
+@pytest.mark.skipif(not shutil.which("node"), reason="Node is not installed")
+def test_a_worker_ends_only_where_its_line_is_not_wanted_any_more(tmp_path):
+    searcher = re.search(r"^class Searcher \{.*?^\}", static("translator_page.js", "regard.exchange"), re.M | re.S)[0]
+    (tmp_path / "program.js").write_text(WORKERS + searcher + ASKS, encoding="utf-8")
+    found = subprocess.run(["node", tmp_path / "program.js"], capture_output=True, text=True, check=True)
+    assert found.stdout.split() == ["1", "1", "1", "2", "2", "3", "2"]
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not find_spec("ziglang") or not shutil.which("node"), reason="ziglang or Node is not installed")
 def test_texts_are_those_of_the_native_engine(predictor, tmp_path):

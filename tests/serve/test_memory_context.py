@@ -1,6 +1,7 @@
 """A served model that reads similar segments in its source: the answers of the predictor, whatever the batch mates."""
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from known_engine import KnownEngine, served
@@ -14,10 +15,10 @@ from regard.memory import TranslationMemory, TranslationUnit
 from regard.predictor.source_context import SourceContext
 from regard.predictor.whole_texts import recalled_sentences
 from regard.results import MemoryMatch
-from regard.serve.engine import Explain, Pair, Predict, WithSimilar
+from regard.serve.engine import Alternatives, Explain, Pair, Predict, WithSimilar
 from regard.serve.engine.answering import Answering
 from regard.serve.engine.messages import HEAD, Batch, packed, unpacked
-from regard.serve.engine.questions import context_of
+from regard.serve.engine.questions import MAX_EXPLAINED, context_of
 from regard.serve.settings import Settings
 
 NOUNS = {"dog": "Hund", "cat": "Kater", "man": "Mann"}
@@ -136,6 +137,28 @@ def test_a_search_that_takes_too_long_is_a_warning(loaded, memory, monkeypatch):
     found = answers(engine, memory, [TEXTS[0], SEGMENT])
     assert ["in time" in (one["sentences"][0]["details"].get("warning") or "") for one in found] == [True, False]
     assert engine.asked == [Predict((TEXTS[0],))] and found[1]["translatedText"] == "der Hund sieht Mann"
+
+
+@pytest.mark.parametrize("path", ["/v1/explain", "/v1/alternatives"])
+@pytest.mark.parametrize(("patience", "said"), [({"_READ_PATIENCE": 0}, "in time"), ({}, "")])
+def test_context_that_is_missing_is_a_warning_of_an_explanation(loaded, memory, monkeypatch, path, patience, said):
+    for name, value in patience.items():
+        monkeypatch.setattr(f"regard.serve.memories.{name}", value)
+    body = {"source_text": TEXTS[0], "target_text": "der Hund", "source": "en", "target": "de"}
+    with served([RealEngine(loaded[0], loaded[1][""])], Settings(memories=(memory,))) as client:
+        found = ask(client, path, body | ({"word": 0} if "alternatives" in path else {}), "json").json()
+    sentences = found["alternatives"] if "alternatives" in path else [found["sentence"]]
+    warnings = [one["details"].get("warning") or "" for one in sentences]
+    assert warnings and all(said in one and bool(one) == bool(said) for one in warnings)
+
+
+@pytest.mark.parametrize("question", [Explain, partial(Alternatives, word=0)])
+def test_context_counts_where_a_target_is_explained(loaded, question):
+    similar = (match("Hund " * (MAX_EXPLAINED // 3)), match("Kater " * (MAX_EXPLAINED // 3)))
+    plain, known = loaded[0].count(question((Pair(SEGMENT, "der Hund"), Pair(SEGMENT, "der Hund", similar))))
+    source, target = loaded[0].predictor.task.source, loaded[0].predictor.task.target
+    size = len(source.encode(SEGMENT)) + len(target.encode("der Hund")) + context_of(similar)
+    assert plain.pieces < MAX_EXPLAINED and (known.kind, *known.details[1:3]) == ("costly", size, MAX_EXPLAINED)
 
 
 def test_context_counts_as_pieces(loaded):

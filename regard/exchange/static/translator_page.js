@@ -32,6 +32,8 @@ class Searcher {
   }
 
   begin() {
+    this.ready = false;
+    this.running = null; // the job that the open worker searches
     try {
       this.worker = new Worker(this.program);
     } catch {
@@ -41,7 +43,9 @@ class Searcher {
     }
     this.worker.onmessage = ({ data }) => {
       clearTimeout(this.timer);
-      this.jobs = this.jobs.filter(({ text, ids }) => text !== data.text || !ids !== !data.ids);
+      this.ready ||= Boolean(data.ready);
+      this.jobs = this.jobs.filter((job) => !Searcher.isSame(job, data));
+      this.running = this.ready ? this.jobs[0] : null;
       this.heard(data);
     };
     this.worker.onerror = (event) => this.heard({ fault: event.message });
@@ -49,13 +53,18 @@ class Searcher {
     this.worker.postMessage({ open: Object.fromEntries(parts.map((id) => [id, byId(id).textContent])) });
   }
 
-  // Replace what is searched. A line is searched without a break: where it takes too long for the next one, its worker ends.
+  static isSame(job, other) {
+    return job.text === other.text && !job.ids === !other.ids;
+  }
+
+  // Replace what is searched. A line is searched without a break: where it is not wanted any more and takes too long, its worker ends.
   ask(jobs) {
-    const busy = this.jobs.length > 0;
     this.jobs = jobs;
     this.worker.postMessage(jobs);
     clearTimeout(this.timer);
-    if (busy && this.worker.terminate) this.timer = setTimeout(() => this.restart(), LATE);
+    if (this.ready) this.running ??= jobs[0];
+    const unwanted = this.running && !jobs.some((job) => Searcher.isSame(job, this.running));
+    if (unwanted && this.worker.terminate) this.timer = setTimeout(() => this.restart(), LATE);
   }
 
   restart() {

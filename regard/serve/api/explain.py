@@ -42,10 +42,11 @@ async def explain_given(service: Service, request: Request) -> Response:
             raise bad(f"{field}: there is no method {method[:40]} ({nearest(method, methods)})")
     if len(question.reasons) > MAX_METHODS:
         raise bad(f"Invalid request: reasons: {len(question.reasons):,} are more than {MAX_METHODS}")
-    texts, reasons = (await _texts_of(service, model, question),), (*dict.fromkeys(question.reasons),)
-    asked_for = Explain(texts, by=question.by, reasons=reasons, steps=question.steps)
+    (text, problem), reasons = await _text_of(service, model, question), (*dict.fromkeys(question.reasons),)
+    asked_for = Explain((text,), by=question.by, reasons=reasons, steps=question.steps)
     wanted = AnswerLimit(service.settings.max_maps, asked_for)
     [prediction] = await model.ask(asked_for, seconds=service.settings.request_timeout)
+    prediction = prediction.warned(problem)
     if question.html:
         return await in_thread(LARGE, _page, prediction, wanted)
     return await in_thread(LARGE, _explained, model, prediction, wanted)
@@ -56,11 +57,11 @@ async def alternatives(service: Service, request: Request) -> Response:
     question = models.AlternativesQuestion.of(await admitted(service, request, read_values))
     model = _asked_model(service, question, request.state.asked)
     check_explains(model, "/v1/alternatives")  # its answer has explanations
-    texts = (await _texts_of(service, model, question),)
-    asked_for = Alternatives(texts, word=question.word, count=question.count)
+    text, problem = await _text_of(service, model, question)
+    asked_for = Alternatives((text,), word=question.word, count=question.count)
     wanted = AnswerLimit(service.settings.max_maps, asked_for)
     [prediction] = await model.ask(asked_for, seconds=service.settings.request_timeout)
-    return await in_thread(LARGE, _rewritten, model, prediction, question.word, wanted)
+    return await in_thread(LARGE, _rewritten, model, prediction, question.word, problem, wanted)
 
 
 def _asked_model(service: Service, question: models.ForcedQuestion, asked: Asked) -> ServedModel:
@@ -84,21 +85,24 @@ def _asked_model(service: Service, question: models.ForcedQuestion, asked: Asked
     return model
 
 
-async def _texts_of(service: Service, model: ServedModel, question: models.ForcedQuestion) -> Pair:
-    """Return a text as the model reads it, with its document or similar segments, and its translation."""
-    most, similar = model.read_together, Similar()
+async def _text_of(service: Service, model: ServedModel, question: models.ForcedQuestion) -> tuple[Pair, str]:
+    """Return a text as the model reads it, with its document or similar segments, and its translation.
+
+    Also returns why similar segments may be missing; "": none are.
+    """
+    most, similar, problem = model.read_together, Similar(), ""
     memory = service.memories.of(*model.languages) if question.memory and model.reads_memory else None
     if memory is not None:
         (known,) = await memory.recall([Sought("", [question.source_text])], reads=model.reads_memory)
-        similar = known.read[0] if known.read else ()
+        similar, problem = known.read[0] if known.read else (), known.problem
     if most == 1:
-        return Pair(question.source_text, question.target_text, similar)
+        return Pair(question.source_text, question.target_text, similar), problem
     if question.document.count(SENTENCE_TAB) >= most:
         raise bad(
             f"Invalid request: document has {question.document.count(SENTENCE_TAB) + 1} sentences, and {most} are read"
         )
     line = with_window(" ".join(question.source_text.split(SENTENCE_TAB)), question.document)
-    return Pair(line, question.target_text, similar)
+    return Pair(line, question.target_text, similar), problem
 
 
 def _explained(model: ServedModel, prediction: Prediction, wanted: AnswerLimit) -> Response:
@@ -113,8 +117,9 @@ def _page(prediction: Prediction, wanted: AnswerLimit) -> Response:
     return HTMLResponse(text, headers={"Content-Security-Policy": OWN_PAGE})
 
 
-def _rewritten(model: ServedModel, prediction: Prediction, word: int, wanted: AnswerLimit) -> Response:
-    found = [_alternative(other, word) for other in prediction.alternatives if other.explanation is not None]
+def _rewritten(model: ServedModel, prediction: Prediction, word: int, problem: str, wanted: AnswerLimit) -> Response:
+    explained = [other.warned(problem) for other in prediction.alternatives if other.explanation is not None]
+    found = [_alternative(other, word) for other in explained]
     return json_answer({"model": model.name, **model.codes, "alternatives": found}, wanted)
 
 

@@ -146,13 +146,15 @@ class Answering:
         longest = longest_read(self.predictor.task.vocabularies, ids)
         if longest > most:
             return Refused("long", [longest, most])
-        if sum(lengths) > question.most:
-            hint = "explain one sentence at a time"
-            return Refused("costly", ["source and target have", sum(lengths), question.most, hint])
         text = question.texts[row]
-        terms = [] if kept.glossary is None else kept.terms(question.source(text))
         context = context_of(question.similar(text))
         sizes = [size + context for size in lengths[:1]] + lengths[1:]
+        if sum(sizes) > question.most:
+            what, hint = "source and target have", "explain one sentence at a time"
+            if context:
+                what, hint = "source, similar segments and target have", f"{hint}, or without memory"
+            return Refused("costly", [what, sum(sizes), question.most, hint])
+        terms = [] if kept.glossary is None else kept.terms(question.source(text))
         return TextCost(question.cost(sizes, prefix=kept.prefix, terms=terms), ids)
 
     def predict(

@@ -33,7 +33,7 @@ MAPS = 2  # cost of keeping all attention weights, in forward passes
 SHORT_PIECES = 40  # pieces of a text in the shortest lane
 
 MAX_PREFIX = 1000  # pieces of a prefix
-MAX_EXPLAINED = 512  # pieces of source and given target: the cost grows with their product
+MAX_EXPLAINED = 512  # pieces of source, its context and given target: the cost grows with their product
 MAX_METHODS = 8  # of one explanation
 GLOSSARIES = 16  # of the latest requests, cached
 
