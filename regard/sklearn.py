@@ -8,6 +8,7 @@ Needs scikit-learn: pip install 'regard[sklearn]'.
 """
 
 import json
+import shutil
 import tempfile
 import weakref
 from collections.abc import Iterable, Sequence
@@ -57,8 +58,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
             changes: Settings, as of `regard.train`: ["model.dim=32", "training.max_epochs=5"].
             config: A config file that the settings change.
             run: Folder of the run, which must be free; None: a temporary one, which goes with the estimator.
-            max_minutes: Longest training.
-            dev_fraction: Fraction of the examples that early stopping is decided on.
+            max_minutes: Time limit of training, in minutes.
+            dev_fraction: Fraction held out as dev set for early stopping.
             random_state: Seed of the training; None: that of the settings.
             quiet: Print nothing.
         """
@@ -74,10 +75,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         check_consistent_length(texts, labels)
         classes, numbers = np.unique(labels, return_inverse=True)
         names = _names(classes)
-        folder = None if self.run is not None else tempfile.mkdtemp(prefix="regard-")
-        if folder is not None:
-            weakref.finalize(self, _remove, folder)
-        run = Path(self.run) if self.run is not None else Path(str(folder)) / "run"
+        run = self._own_folder() / "run" if self.run is None else Path(self.run)
         with tempfile.TemporaryDirectory(prefix="regard-") as place:
             table = Path(place) / _TABLE
             rows = ({"text": text, "label": names[number]} for text, number in zip(texts, numbers, strict=True))
@@ -123,12 +121,16 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         files = state.pop("files", None)
         super().__setstate__(state)
         if files is not None:
-            folder = tempfile.mkdtemp(prefix="regard-")
-            weakref.finalize(self, _remove, folder)
-            self.run_ = Path(folder)
+            self.run_ = self._own_folder()
             for name, content in files.items():
                 (self.run_ / name).parent.mkdir(parents=True, exist_ok=True)
                 (self.run_ / name).write_bytes(content)
+
+    def _own_folder(self) -> Path:
+        """Return a new temporary folder, which goes with the estimator."""
+        folder = tempfile.mkdtemp(prefix="regard-")
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        return Path(folder)
 
     def _settings(self, table: Path) -> list[str]:
         """Return all settings: those of the estimator's parameters come last."""
@@ -173,9 +175,3 @@ def _names(classes: Iterable[Any]) -> list[str]:
 def _packed(run: Path) -> dict[str, bytes]:
     """Return the content of each file of a run."""
     return {path.relative_to(run).as_posix(): path.read_bytes() for path in run.rglob("*") if path.is_file()}
-
-
-def _remove(folder: str) -> None:
-    import shutil
-
-    shutil.rmtree(folder, ignore_errors=True)

@@ -21,6 +21,7 @@ from typing import NamedTuple
 RUN = 6  # lines that two places share before they count as a repetition
 THIN = 40  # words and signs below which a run says too little to be a repetition
 COMMON = 8  # places above which a run of lines is a pattern of the language rather than a repetition
+SHARED = {"compiled", "processor", "user_cache"}  # modules of runtime/ that other folders use
 SKIPPED = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING}
 
 
@@ -34,8 +35,9 @@ class Counts(NamedTuple):
 
 
 def counts(package: Path) -> Counts:
-    """Return the counts of a package, without the engine in it that is a package of its own elsewhere."""
-    files = sorted({*package.rglob("*.py")} - {*(package / "runtime").rglob("*.py")})
+    """Return the counts of a package; of the engine, which is packaged alone, too, only what all of Regard uses."""
+    engine = {path for path in (package / "runtime").rglob("*.py") if path.stem not in SHARED}
+    files = sorted({*package.rglob("*.py")} - engine)
     return Counts(_lines(package, files), _single(package, files), _names(package, files), repetitions(package, files))
 
 
@@ -68,13 +70,16 @@ def _lines(package: Path, files: Iterable[Path]) -> dict[str, int]:
     return dict(sorted(found.items(), key=lambda room: -room[1]))
 
 
-def _imports(path: Path, known: Mapping[str, Path]) -> Iterator[tuple[str, str]]:
+def _imports(package: Path, path: Path, known: Mapping[str, Path]) -> Iterator[tuple[str, str]]:
     """Yield each module of the package that a file imports, and the name taken from it ("": the module itself)."""
+    parts = path.relative_to(package.parent).with_suffix("").parts
     for node in ast.walk(_tree(path)):
-        if isinstance(node, ast.ImportFrom) and node.module:
+        if isinstance(node, ast.ImportFrom):
+            above = parts[: -node.level] if node.level else ()
+            module = ".".join([*above, *filter(None, [node.module])])
             for alias in node.names:
-                inner = f"{node.module}.{alias.name}"
-                yield (inner, "") if inner in known else (node.module, alias.asname or alias.name)
+                inner = f"{module}.{alias.name}"
+                yield (inner, "") if inner in known else (module, alias.asname or alias.name)
         elif isinstance(node, ast.Import):
             yield from ((alias.name, "") for alias in node.names)
 
@@ -89,7 +94,7 @@ def _single(package: Path, files: Iterable[Path]) -> dict[str, str]:
     known = {_module(package, path): path for path in files}
     users: dict[str, dict[Path, set[str]]] = defaultdict(lambda: defaultdict(set))
     for path in files:
-        for module, name in _imports(path, known):
+        for module, name in _imports(package, path, known):
             if module in known:
                 users[module][path].add(name)
     found = {}

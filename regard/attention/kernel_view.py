@@ -37,11 +37,6 @@ def gram(points: Tensor, kernel: Similarity) -> Tensor:
     return kernel(points, points)
 
 
-def smallest_eigenvalue(matrix: Tensor) -> Tensor:
-    """Smallest eigenvalue of symmetric matrices (..., n, n) → (...); of a Gram matrix at least 0, up to rounding."""
-    return torch.linalg.eigvalsh(matrix)[..., 0]
-
-
 def chebyshev(numbers: Tensor, degree: int) -> Tensor:
     """T_0 … T_degree: T_0 = 1, T_1 = x, T_i = 2 x T_(i-1) - T_(i-2). x (...) in [-1, 1] → (..., degree + 1)."""
     terms = [torch.ones_like(numbers), numbers]

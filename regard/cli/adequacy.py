@@ -6,12 +6,12 @@ from typing import Annotated
 
 from regard.cli.emit import say
 from regard.cli.files import check_writable
-from regard.cli.options import TranslatorRun, of_file, of_integer
+from regard.cli.options import TranslatorRun, file_option, integer_option
 
-Ambiguous = Annotated[int, of_integer("--ambiguous", min=0, help="Number of ambiguous words to print, by entropy.")]
+Ambiguous = Annotated[int, integer_option("--ambiguous", min=0, help="Number of ambiguous words to print, by entropy.")]
 Pseudo = Annotated[
     Path | None,
-    of_file(
+    file_option(
         help="Write training pairs (.tsv) where one pseudo word replaces all translations of an ambiguous source word."
     ),
 ]

@@ -8,7 +8,7 @@ import typer
 
 from regard.cli.emit import say_unless
 from regard.cli.files import check_all_writable
-from regard.cli.options import Quiet, of_file, of_integer, of_name, of_number
+from regard.cli.options import Quiet, file_option, integer_option, name_option, number_option
 from regard.errors import ConfigError, nearest
 
 if TYPE_CHECKING:
@@ -24,32 +24,36 @@ Also = Annotated[
 ]
 ModelOption = Annotated[
     str,
-    of_name(help="hmm, diagonal (fast_align), ibm2 or ibm1; with settings: {name: hmm, max_jump: 5}; or a run folder."),
+    name_option(
+        help="hmm, diagonal (fast_align), ibm2 or ibm1; with settings: {name: hmm, max_jump: 5}; or a run folder."
+    ),
 ]
 Reverse = Annotated[Path | None, typer.Option(metavar="RUN", help="Translator of the other direction, beside --model.")]
 LinksBy = Annotated[
     str | None,
-    of_name(
+    name_option(
         "--method",
         help="Alignment method of a translator: attention (its best head), saliency, lrp ... (default: the best of "
         "these three on the dev set)",
     ),
 ]
 SymmetriseMethod = Annotated[
-    str, of_name(help="grow-diag-final-and, grow-diag-final, grow-diag, intersection, union, forward or reverse.")
+    str, name_option(help="grow-diag-final-and, grow-diag-final, grow-diag, intersection, union, forward or reverse.")
 ]
-Iterations = Annotated[int, of_integer(min=0, help="EM iterations of the model.")]
-WarmUp = Annotated[int, of_integer(min=0, help="EM iterations of IBM model 1 before.")]
-Alpha = Annotated[float, of_number(min=0, help="Dirichlet prior of the lexicon, against links of rare words; 0: none.")]
+Iterations = Annotated[int, integer_option(min=0, help="EM iterations of the model.")]
+WarmUp = Annotated[int, integer_option(min=0, help="EM iterations of IBM model 1 before.")]
+Alpha = Annotated[
+    float, number_option(min=0, help="Dirichlet prior of the lexicon, against links of rare words; 0: none.")
+]
 Agree = Annotated[bool, typer.Option("--agree/--separate", help="Train both directions jointly, or separately.")]
 LowercaseOption = Annotated[bool, typer.Option("--lowercase", help="Ignore case.")]
-LinksOutput = Annotated[Path | None, of_file("--output", "-o", help="File of the links. (default: stdout)")]
+LinksOutput = Annotated[Path | None, file_option("--output", "-o", help="File of the links. (default: stdout)")]
 GoldOption = Annotated[
-    Path | None, of_file(help="Gold alignments (3-1 sure, 3p1 possible, from 1): print the alignment error rate.")
+    Path | None, file_option(help="Gold alignments (3-1 sure, 3p1 possible, from 1): print the alignment error rate.")
 ]
-LexiconFileOption = Annotated[Path | None, of_file("--lexicon", help="Write p(target word | source word).")]
-PhrasesOption = Annotated[Path | None, of_file(help="Write a phrase table in the format of Moses (.gz too).")]
-Reordering = Annotated[Path | None, of_file(help="Write the lexicalized reordering table.")]
+LexiconFileOption = Annotated[Path | None, file_option("--lexicon", help="Write p(target word | source word).")]
+PhrasesOption = Annotated[Path | None, file_option(help="Write a phrase table in the format of Moses (.gz too).")]
+Reordering = Annotated[Path | None, file_option(help="Write the lexicalized reordering table.")]
 
 
 def align_command(  # noqa: PLR0913  an option each

@@ -165,7 +165,7 @@ def _collect_rarely() -> None:
 def report_compiling(words: Sequence[str]) -> None:
     """Print a line when code is compiled, for a person at a terminal: the first command waits for it."""
     if sys.stderr.isatty() and {"-q", "--quiet", "--json", "-h", "--help"}.isdisjoint(words):
-        from regard.config.warnings import log_compiling
+        from regard.runtime.compiled import log_compiling
 
         log_compiling()
 

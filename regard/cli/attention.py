@@ -7,7 +7,7 @@ import typer
 
 from regard.cli.emit import check_plot_file, emit, say
 from regard.cli.help_page import Command, PageGroup
-from regard.cli.options import Json, Plot, of_integer, of_name
+from regard.cli.options import Json, Plot, integer_option, name_option
 from regard.errors import ConfigError
 
 attention_app = typer.Typer(cls=PageGroup, rich_markup_mode=None, no_args_is_help=True)
@@ -17,19 +17,19 @@ Mechanisms = Annotated[
     typer.Argument(metavar="MECHANISM...", help="luong, multihead ..., or score=dot,span=window,span.radius=8."),
 ]
 LengthsOption = Annotated[str, typer.Option(metavar="N,N,...", help="Numbers of keys.")]
-Queries = Annotated[int | None, of_integer(min=1, help="Number of queries. (default: as many as keys)")]
-DimOption = Annotated[int, of_integer(min=1, help="Dimension of queries and keys.")]
-HeadsOption = Annotated[int | None, of_integer(min=1, help="Number of heads. (default: the mechanism's)")]
-SizeOption = Annotated[int, of_integer("--batch", min=1, help="Batch size.")]
+Queries = Annotated[int | None, integer_option(min=1, help="Number of queries. (default: as many as keys)")]
+DimOption = Annotated[int, integer_option(min=1, help="Dimension of queries and keys.")]
+HeadsOption = Annotated[int | None, integer_option(min=1, help="Number of heads. (default: the mechanism's)")]
+SizeOption = Annotated[int, integer_option("--batch", min=1, help="Batch size.")]
 Backward = Annotated[bool, typer.Option("--backward/--forward", help="Time forward and backward, or forward alone.")]
-ThreadsOption = Annotated[int | None, of_integer(min=1, help="Number of threads. (default: torch's)")]
-BenchRounds = Annotated[int, of_integer(min=1, help="Timing rounds; the median is reported.")]
+ThreadsOption = Annotated[int | None, integer_option(min=1, help="Number of threads. (default: torch's)")]
+BenchRounds = Annotated[int, integer_option(min=1, help="Timing rounds; the median is reported.")]
 Plain = Annotated[bool, typer.Option("--plain", help="Time each also without its optimized kernels.")]
 MemoryOption = Annotated[
     float | None,
     typer.Option(min=1, metavar="MB", help="Skip cases that need more memory. (default: half of the free memory)"),
 ]
-Device = Annotated[str, of_name(help="cpu, cuda ...")]
+Device = Annotated[str, name_option(help="cpu, cuda ...")]
 
 
 @attention_app.callback()

@@ -10,7 +10,7 @@ import typer
 from regard.cli.emit import emit, resumable, say_unless
 from regard.cli.files import both_sides, named_pairs, paths_and_changes
 from regard.cli.group import INTERRUPTED
-from regard.cli.options import Json, Quiet, of_data, of_folder, of_number
+from regard.cli.options import Json, Quiet, data_option, folder_option, number_option
 from regard.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -23,16 +23,16 @@ PairsAndSettings = Annotated[
         help="Two text files, or one table of pairs (.tsv .csv .jsonl), and setting overrides of the networks.",
     ),
 ]
-PairsSource = Annotated[Path | None, of_data(help="Source text to train on, one sentence a line.")]
-PairsTarget = Annotated[Path | None, of_data(help="Its translation, line by line.")]
-BestDevSource = Annotated[Path | None, of_data(help="Source text of the dev set.")]
-BestDevTarget = Annotated[Path | None, of_data(help="Its translation. (default: a tenth is held out)")]
-MoreSource = Annotated[Path | None, of_data("--text-source", help="Monolingual source text.")]
-MoreTarget = Annotated[Path | None, of_data("--text-target", help="Monolingual target text.")]
+PairsSource = Annotated[Path | None, data_option(help="Source text to train on, one sentence a line.")]
+PairsTarget = Annotated[Path | None, data_option(help="Its translation, line by line.")]
+BestDevSource = Annotated[Path | None, data_option(help="Source text of the dev set.")]
+BestDevTarget = Annotated[Path | None, data_option(help="Its translation. (default: a tenth is held out)")]
+MoreSource = Annotated[Path | None, data_option("--text-source", help="Monolingual source text.")]
+MoreTarget = Annotated[Path | None, data_option("--text-target", help="Monolingual target text.")]
 Parent = Annotated[Path | None, typer.Option("--from", metavar="RUN", help="Run to initialise the networks from.")]
-Minutes = Annotated[float, of_number(min=0.01, help="Time limit, wall clock, over all calls.")]
+Minutes = Annotated[float, number_option(min=0.01, help="Time limit, wall clock, over all calls.")]
 ResultFolder = Annotated[
-    Path | None, of_folder(help="Folder of the run. (default: runs/best-..., named after the texts)")
+    Path | None, folder_option(help="Folder of the run. (default: runs/best-..., named after the texts)")
 ]
 
 

@@ -6,15 +6,15 @@ import typer
 
 from regard.cli.emit import check_plot_file, emit, say
 from regard.cli.group import warn
-from regard.cli.options import DevLines, Json, Plot, RunArgument, of_integer, of_name
+from regard.cli.options import DevLines, Json, Plot, RunArgument, integer_option, name_option
 
 CalibrateChanges = Annotated[
     list[str] | None,
     typer.Argument(metavar="[KEY=VALUE...]", help="Setting overrides; the calibration is not saved when any is given."),
 ]
-CalibrationName = Annotated[str | None, of_name("--method", help="temperature, or platt (scale and bias).")]
+CalibrationName = Annotated[str | None, name_option("--method", help="temperature, or platt (scale and bias).")]
 Quality = Annotated[bool, typer.Option("--quality", help="Fit a quality estimate of translations, too.")]
-Passes = Annotated[int, of_integer("--passes", min=0, max=1000, help="Monte Carlo dropout passes of --quality.")]
+Passes = Annotated[int, integer_option("--passes", min=0, max=1000, help="Monte Carlo dropout passes of --quality.")]
 
 
 def calibrate_command(

@@ -8,7 +8,7 @@ import typer
 
 from regard.cli.emit import emit, say_unless
 from regard.cli.files import check_writable, is_change
-from regard.cli.options import Json, Quiet, of_file, of_integer, of_number
+from regard.cli.options import Json, Quiet, file_option, integer_option, number_option
 from regard.errors import ConfigError
 
 _FAILED = 1  # exit code below --fail-under
@@ -27,15 +27,15 @@ CheckLanguages = Annotated[
 ]
 Only = Annotated[list[str] | None, typer.Option("--only", metavar="SUITE", help="Run this suite alone; repeatable.")]
 OwnSuites = Annotated[
-    list[Path] | None, of_file("--suite", help="Suite of one's own (.yaml), beside the others; repeatable.")
+    list[Path] | None, file_option("--suite", help="Suite of one's own (.yaml), beside the others; repeatable.")
 ]
-CasesOption = Annotated[int, of_integer(min=1, max=1000, help="Cases of a suite, at most.")]
-CheckSeed = Annotated[int, of_integer(help="Seed of the texts.")]
-PrintedFaults = Annotated[int, of_integer(min=0, help="Wrong answers of a suite to print.")]
-BadgeFile = Annotated[Path | None, of_file(help="Write a badge of the first system: .svg.")]
-TablePlot = Annotated[Path | None, of_file("--plot", help="Write the table as a heat map: .svg.")]
+CasesOption = Annotated[int, integer_option(min=1, max=1000, help="Cases of a suite, at most.")]
+CheckSeed = Annotated[int, integer_option(help="Seed of the texts.")]
+PrintedFaults = Annotated[int, integer_option(min=0, help="Wrong answers of a suite to print.")]
+BadgeFile = Annotated[Path | None, file_option(help="Write a badge of the first system: .svg.")]
+TablePlot = Annotated[Path | None, file_option("--plot", help="Write the table as a heat map: .svg.")]
 FailUnder = Annotated[
-    float | None, of_number(min=0, max=100, help="Exit with 1 where the mean of a system is below, per cent.")
+    float | None, number_option(min=0, max=100, help="Exit with 1 where the mean of a system is below, per cent.")
 ]
 
 

@@ -11,7 +11,7 @@ import typer
 
 from regard.cli.emit import emit, resumable, say
 from regard.cli.files import check_writable, paths_and_changes
-from regard.cli.options import Json, Quiet, of_file, of_folder, of_integer, of_name
+from regard.cli.options import Json, Quiet, file_option, folder_option, integer_option, name_option
 from regard.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -21,17 +21,17 @@ _of_budget = partial(typer.Option, rich_help_panel="Budget of each run")
 ConfigsAndChanges = Annotated[
     list[str], typer.Argument(metavar="CONFIG... [KEY=VALUE...]", help="Config files, and setting overrides of all.")
 ]
-CompareSeeds = Annotated[int | None, of_integer(min=1, help="Number of seeds. (default: 3, or one per fold)")]
+CompareSeeds = Annotated[int | None, integer_option(min=1, help="Number of seeds. (default: 3, or one per fold)")]
 CompareFolds = Annotated[
-    int | None, of_integer(min=2, help="Cross-validation folds in place of seeds; of labels stratified ones.")
+    int | None, integer_option(min=2, help="Cross-validation folds in place of seeds; of labels stratified ones.")
 ]
 CompareFolder = Annotated[
-    Path | None, of_folder(help="Folder of runs, results and report. (default: runs/compare-...)")
+    Path | None, folder_option(help="Folder of runs, results and report. (default: runs/compare-...)")
 ]
 Grid = Annotated[
     list[str] | None, typer.Option(metavar="KEY=A,B", help="Values of a setting; several grids are crossed.")
 ]
-BaselineOption = Annotated[str | None, of_name(help="Baseline of the comparison. (default: the first)")]
+BaselineOption = Annotated[str | None, name_option(help="Baseline of the comparison. (default: the first)")]
 RunMinutes = Annotated[float | None, _of_budget(min=0.01, metavar="NUMBER", help="Time limit, wall clock.")]
 CoreMinutes = Annotated[
     float | None, _of_budget(min=0.01, metavar="NUMBER", help="CPU time limit, all threads: fair on a shared machine.")
@@ -50,7 +50,7 @@ GoldFiles = Annotated[
 ]
 GoldTurned = Annotated[bool, typer.Option("--gold-turned", help="The gold alignments have the target first.")]
 AnyData = Annotated[bool, typer.Option("--any-data", help="Allow different training data.")]
-Markdown = Annotated[Path | None, of_file(help="Write the report as Markdown.")]
+Markdown = Annotated[Path | None, file_option(help="Write the report as Markdown.")]
 
 
 def compare_command(  # noqa: PLR0913  an option each

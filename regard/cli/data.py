@@ -8,7 +8,7 @@ import typer
 from regard.cli.emit import emit, say, say_unless, write_file
 from regard.cli.files import check_all_writable, check_apart
 from regard.cli.help_page import Command, PageGroup
-from regard.cli.options import Json, Quiet, of_file, of_folder, of_number
+from regard.cli.options import Json, Quiet, file_option, folder_option, number_option
 
 data_app = typer.Typer(
     cls=PageGroup, rich_markup_mode=None, help="Get sentence pairs to train on, and check them.", no_args_is_help=True
@@ -18,8 +18,8 @@ CorpusArgument = Annotated[
     str, typer.Argument(metavar="CORPUS", help="tatoeba, ted, news-commentary or opensubtitles.")
 ]
 PairArgument = Annotated[str, typer.Argument(metavar="PAIR", help="Two languages: en-es.")]
-DataFolder = Annotated[Path, of_folder("--to", help="Parent of the folder CORPUS_PAIR.")]
-Archive = Annotated[Path | None, of_file(help="Downloaded archive (.zip), for a machine without network.")]
+DataFolder = Annotated[Path, folder_option("--to", help="Parent of the folder CORPUS_PAIR.")]
+Archive = Annotated[Path | None, file_option(help="Downloaded archive (.zip), for a machine without network.")]
 
 
 @data_app.command("get", cls=Command)
@@ -40,12 +40,14 @@ def get_command(
 CheckedFiles = Annotated[
     list[Path], typer.Argument(metavar="FILES", help="Two text files, or one table of pairs (.tsv, .csv, .jsonl).")
 ]
-Threshold = Annotated[float, of_number(min=0.0, max=1.0, help="Minimum severity at which a pair is dropped (0 to 1).")]
+Threshold = Annotated[
+    float, number_option(min=0.0, max=1.0, help="Minimum severity at which a pair is dropped (0 to 1).")
+]
 CleanFiles = Annotated[
     tuple[Path, Path] | None, typer.Option("--clean", metavar="SOURCE TARGET", help="Write the pairs that are kept.")
 ]
-DroppedFile = Annotated[Path | None, of_file(help="Write the dropped pairs, with reasons, as JSON lines.")]
-HtmlFile = Annotated[Path | None, of_file("--html", help="Write a page with examples.")]
+DroppedFile = Annotated[Path | None, file_option(help="Write the dropped pairs, with reasons, as JSON lines.")]
+HtmlFile = Annotated[Path | None, file_option("--html", help="Write a page with examples.")]
 
 
 @data_app.command("check", cls=Command)
@@ -81,7 +83,9 @@ def check_command(
         write_file(html, data_check_page(found, threshold, files).encode())
 
 
-CorrectionList = Annotated[Path, of_file("--list", help="Corrections, from --dropped or from a page of explanations.")]
+CorrectionList = Annotated[
+    Path, file_option("--list", help="Corrections, from --dropped or from a page of explanations.")
+]
 MendedFiles = Annotated[tuple[Path, Path], typer.Option("--to", metavar="SOURCE TARGET", help="Files of the copy.")]
 
 

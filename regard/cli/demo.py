@@ -6,12 +6,12 @@ from typing import Annotated
 import typer
 
 from regard.cli.group import INTERRUPTED
-from regard.cli.options import of_folder, of_integer
+from regard.cli.options import folder_option, integer_option
 
-DemoFolder = Annotated[Path, of_folder("--run", help="Folder of the run.")]
+DemoFolder = Annotated[Path, folder_option("--run", help="Folder of the run.")]
 LanguageOption = Annotated[str, typer.Option("--language", metavar="CODE", help="Target language: de or zh.")]
 Serve = Annotated[bool, typer.Option("--serve", help="Serve the model after training; reuse a model of the folder.")]
-Port = Annotated[int, of_integer(min=0, max=65535, help="Port of --serve; 0: any free one.")]
+Port = Annotated[int, integer_option(min=0, max=65535, help="Port of --serve; 0: any free one.")]
 
 
 def demo_command(

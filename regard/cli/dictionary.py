@@ -7,7 +7,7 @@ import typer
 
 from regard.cli.emit import emit, say_unless
 from regard.cli.files import check_writable
-from regard.cli.options import Json, Quiet, of_file, of_integer, of_name
+from regard.cli.options import Json, Quiet, file_option, integer_option, name_option
 
 SourceVectors = Annotated[
     Path, typer.Argument(metavar="SOURCE", help="Word vectors of the source language: a run, or a file of vectors.")
@@ -15,20 +15,20 @@ SourceVectors = Annotated[
 TargetVectors = Annotated[Path, typer.Argument(metavar="TARGET", help="Word vectors of the target language.")]
 MethodName = Annotated[
     str,
-    of_name(
+    name_option(
         help="identical (seed: words of equal spelling), similarity (unsupervised self-learning) or adversarial (fails "
         "on vectors of small texts; check the mean CSLS); with settings: '{name: similarity, words: 10000}'."
     ),
 ]
-SeedPairs = Annotated[Path | None, of_file(help="Seed dictionary, WORD<TAB>TRANSLATION a line.")]
-GoldPairs = Annotated[Path | None, of_file(help="Gold dictionary: print precision at 1, 5 and 10.")]
-WordCount = Annotated[int, of_integer(min=2, help="Most frequent words of each language.")]
-TranslationCount = Annotated[int, of_integer("--count", "-k", min=1, help="Translations of each word.")]
+SeedPairs = Annotated[Path | None, file_option(help="Seed dictionary, WORD<TAB>TRANSLATION a line.")]
+GoldPairs = Annotated[Path | None, file_option(help="Gold dictionary: print precision at 1, 5 and 10.")]
+WordCount = Annotated[int, integer_option(min=2, help="Most frequent words of each language.")]
+TranslationCount = Annotated[int, integer_option("--count", "-k", min=1, help="Translations of each word.")]
 MappedVectors = Annotated[
     tuple[Path, Path] | None,
     typer.Option(metavar="SOURCE TARGET", help="Write the vectors of both languages in the shared space."),
 ]
-DictionarySeed = Annotated[int, of_integer(min=0, help="Random seed.")]
+DictionarySeed = Annotated[int, integer_option(min=0, help="Random seed.")]
 
 
 def dictionary_command(

@@ -7,7 +7,7 @@ import typer
 
 from regard.cli.emit import emit, resumable, say_unless
 from regard.cli.files import is_change
-from regard.cli.options import Json, Quiet, of_file, of_folder, of_integer, of_name, of_number
+from regard.cli.options import Json, Quiet, file_option, folder_option, integer_option, name_option, number_option
 from regard.errors import ConfigError
 
 TeachersAndSettings = Annotated[
@@ -15,26 +15,28 @@ TeachersAndSettings = Annotated[
     typer.Argument(metavar="[TEACHER...] [KEY=VALUE...]", help="Runs that translate, and settings of the student."),
 ]
 StudentText = Annotated[
-    list[Path], of_file("--text", help="Source text to translate, one sentence a line; repeatable.")
+    list[Path], file_option("--text", help="Source text to translate, one sentence a line; repeatable.")
 ]
 OtherTranslations = Annotated[
-    Path | None, of_file(help="Translations of --text by another program, instead of a teacher.")
+    Path | None, file_option(help="Translations of --text by another program, instead of a teacher.")
 ]
-StudentDevSource = Annotated[Path | None, of_file(help="Source text of the dev set.")]
+StudentDevSource = Annotated[Path | None, file_option(help="Source text of the dev set.")]
 StudentDevTarget = Annotated[
     Path | None,
-    of_file(
+    file_option(
         help="Its translation. (default: the dev files that the teacher was trained with; a held-out part does not "
         "count)"
     ),
 ]
-ShapeOption = Annotated[str, of_name(help="Size of the student: small, tiny, base_memory or base.")]
+ShapeOption = Annotated[str, name_option(help="Size of the student: small, tiny, base_memory or base.")]
 DroppedFraction = Annotated[
-    float, of_number("--drop", min=0, max=0.9, help="Fraction of the worst translations to drop.")
+    float, number_option("--drop", min=0, max=0.9, help="Fraction of the worst translations to drop.")
 ]
-TrainingMinutes = Annotated[float, of_number(min=0.01, help="Time limit of training.")]
-TranslatingWorkers = Annotated[int | None, of_integer(min=1, help="Processes that translate. (default: one a core)")]
-StudentRun = Annotated[Path, of_folder(help="Folder of the student's run.")]
+TrainingMinutes = Annotated[float, number_option(min=0.01, help="Time limit of training.")]
+TranslatingWorkers = Annotated[
+    int | None, integer_option(min=1, help="Processes that translate. (default: one a core)")
+]
+StudentRun = Annotated[Path, folder_option(help="Folder of the student's run.")]
 
 
 def distil_command(

@@ -8,7 +8,7 @@ import typer
 from regard.cli.emit import check_plot_file, emit, say, write_file
 from regard.cli.files import check_writable
 from regard.cli.help_page import Command, PageGroup
-from regard.cli.options import Json, Plot, of_integer, of_name
+from regard.cli.options import Json, Plot, integer_option, name_option
 from regard.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -26,9 +26,9 @@ class ColumnAnywhere(PageGroup):
 embeddings_app = typer.Typer(cls=ColumnAnywhere, rich_markup_mode=None, no_args_is_help=True)
 
 VectorsRun = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run, or a file of vectors.")]
-ColumnOption = Annotated[str | None, of_name(help="source, document ... (default: the first text column)")]
+ColumnOption = Annotated[str | None, name_option(help="source, document ... (default: the first text column)")]
 WordArgument = Annotated[str, typer.Argument(metavar="WORD", help="A word.")]
-CountOption = Annotated[int, of_integer("--count", "-k", min=1, help="Number of words.")]
+CountOption = Annotated[int, integer_option("--count", "-k", min=1, help="Number of words.")]
 VectorsFile = Annotated[
     Path,
     typer.Argument(

@@ -7,7 +7,7 @@ import typer
 
 from regard.cli.emit import emit, say
 from regard.cli.files import check_writable, paths_and_changes
-from regard.cli.options import Json, of_file
+from regard.cli.options import Json, file_option
 from regard.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -19,13 +19,13 @@ SystemsAndChanges = Annotated[
         metavar="SYSTEM... [KEY=VALUE...]", help="Runs, or files of translations; setting overrides of the runs."
     ),
 ]
-SourceFile = Annotated[Path | None, of_file(help="Source text. (default: the run's test set)")]
-ReferenceFile = Annotated[Path | None, of_file(help="Reference translation, line by line.")]
-TextFile = Annotated[Path | None, of_file(help="Text, for language models. (default: the run's test set)")]
-EvaluateOutput = Annotated[Path | None, of_file("--output", "-o", help="Write the translations of one run.")]
+SourceFile = Annotated[Path | None, file_option(help="Source text. (default: the run's test set)")]
+ReferenceFile = Annotated[Path | None, file_option(help="Reference translation, line by line.")]
+TextFile = Annotated[Path | None, file_option(help="Text, for language models. (default: the run's test set)")]
+EvaluateOutput = Annotated[Path | None, file_option("--output", "-o", help="Write the translations of one run.")]
 ByLength = Annotated[bool, typer.Option("--by-length", help="Report the first metric by source length, too.")]
 MatrixOption = Annotated[
-    Path | None, of_file("--plot", help="Write the confusion matrix of a classifier or tagger: .svg.")
+    Path | None, file_option("--plot", help="Write the confusion matrix of a classifier or tagger: .svg.")
 ]
 Perturb = Annotated[
     list[str] | None,

@@ -7,11 +7,11 @@ from typing import Annotated
 import typer
 
 from regard.cli.emit import say_unless
-from regard.cli.options import Changes, Quiet, TranslatorRun, of_file, of_folder, of_integer, of_name
+from regard.cli.options import Changes, Quiet, TranslatorRun, file_option, folder_option, integer_option, name_option
 
 ForeignFolder = Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of another program's translator.")]
 NewRun = Annotated[Path, typer.Option("--run", "-o", metavar="RUN", help="Run folder to make.")]
-FormatName = Annotated[str | None, of_name("--format", help="Format, if it is not recognised.")]
+FormatName = Annotated[str | None, name_option("--format", help="Format, if it is not recognised.")]
 AllowPickle = Annotated[
     bool, typer.Option("--allow-pickle", help="Read pytorch_model.bin: its weights alone, no code is run.")
 ]
@@ -19,9 +19,9 @@ LanguageCodes = Annotated[
     tuple[str, str] | None,
     typer.Option("--languages", metavar="SOURCE TARGET", help="Language codes, for a model of several languages."),
 ]
-TextsOfImport = Annotated[Path | None, of_file("--text", help="Source texts to compare. (default: sampled pieces)")]
-TextsOfExport = Annotated[Path | None, of_file("--text", help="Source texts to compare. (default: the dev set)")]
-CheckedCount = Annotated[int, of_integer("--lines", min=0, help="Number of lines to compare; 0: none.")]
+TextsOfImport = Annotated[Path | None, file_option("--text", help="Source texts to compare. (default: sampled pieces)")]
+TextsOfExport = Annotated[Path | None, file_option("--text", help="Source texts to compare. (default: the dev set)")]
+CheckedCount = Annotated[int, integer_option("--lines", min=0, help="Number of lines to compare; 0: none.")]
 
 
 def import_command(
@@ -82,17 +82,17 @@ def average_command(runs: AveragedRuns, run: NewRun, *, weights: RunWeights = No
 
 TargetFormat = Annotated[
     str,
-    of_name(
+    name_option(
         "--to",
         help="Format: page (one HTML file), runtime (no torch); huggingface, ctranslate2, marian, firefox, onnx, torch",
     ),
 ]
-NewFolder = Annotated[Path, of_folder("--output", "-o", help="Folder to make.")]
-License = Annotated[str | None, of_name("--license", help="Licence of the model card. (default: of the import)")]
+NewFolder = Annotated[Path, folder_option("--output", "-o", help="Folder to make.")]
+License = Annotated[str | None, name_option("--license", help="Licence of the model card. (default: of the import)")]
 
 
 Quantization = Annotated[
-    str | None, of_name(help="Numbers of the weights, where the format has a choice: float32 or int8.")
+    str | None, name_option(help="Numbers of the weights, where the format has a choice: float32 or int8.")
 ]
 
 

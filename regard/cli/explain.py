@@ -11,7 +11,7 @@ import typer
 from regard.cli.emit import emit, say
 from regard.cli.files import check_all_writable
 from regard.cli.group import warn
-from regard.cli.options import DevLines, Json, RunArgument, of_file, of_name
+from regard.cli.options import DevLines, Json, RunArgument, file_option, name_option
 from regard.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -23,14 +23,14 @@ ExplainedTexts = Annotated[
         metavar="[TEXT...] [KEY=VALUE...]", help="Texts to explain; setting overrides, method.SETTING=VALUE too."
     ),
 ]
-Html = Annotated[Path | None, of_file("--html", help="Write an offline page.")]
+Html = Annotated[Path | None, file_option("--html", help="Write an offline page.")]
 Figures = Annotated[
-    list[Path] | None, of_file("--plot", help="Write a figure of the first text: .svg or .png; may be repeated.")
+    list[Path] | None, file_option("--plot", help="Write a figure of the first text: .svg or .png; may be repeated.")
 ]
 GradeOption = Annotated[bool, typer.Option("--grade", help="Measure the faithfulness of methods on the dev set.")]
 RelevanceNames = Annotated[
     list[str] | None,
-    of_name(
+    name_option(
         "--method",
         help="lrp, integrated_gradients ...: regard list relevance. May be repeated, for --html and --json. "
         "(default: attention)",
@@ -58,13 +58,13 @@ LayerOption = Annotated[
 ]
 ContextMemory = Annotated[
     Path | None,
-    of_file(
+    file_option(
         "--memory",
         help="Translation memory: its similar segments are context of a run trained with "
         "data.source_augmentations=fuzzy_matches.",
     ),
 ]
-KeptTermsFile = Annotated[Path | None, of_file("--glossary", help="Terms to use, as of regard predict.")]
+KeptTermsFile = Annotated[Path | None, file_option("--glossary", help="Terms to use, as of regard predict.")]
 
 
 def explain_command(  # noqa: PLR0913  an option each

@@ -8,13 +8,13 @@ import typer
 from regard.cli.best import BestDevSource, BestDevTarget, MoreSource, MoreTarget, PairsSource, PairsTarget
 from regard.cli.emit import check_plot_file, emit, say_unless
 from regard.cli.files import both_sides, named_pairs
-from regard.cli.options import Json, Plot, Quiet, of_number
+from regard.cli.options import Json, Plot, Quiet, number_option
 
 PairFiles = Annotated[
     list[Path] | None,
     typer.Argument(metavar="[FILES]", help="Two text files, or one table of pairs (.tsv, .csv, .jsonl)."),
 ]
-ForecastMinutes = Annotated[float, of_number(min=0.01, help="Time limit of the training to forecast.")]
+ForecastMinutes = Annotated[float, number_option(min=0.01, help="Time limit of the training to forecast.")]
 
 
 def forecast_command(

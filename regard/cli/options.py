@@ -6,13 +6,13 @@ from typing import Annotated
 
 import typer
 
-of_file, of_folder = partial(typer.Option, metavar="FILE"), partial(typer.Option, metavar="FOLDER")
-of_name, of_integer = partial(typer.Option, metavar="NAME"), partial(typer.Option, metavar="INTEGER")
-of_number, of_data = partial(typer.Option, metavar="NUMBER"), partial(of_file, rich_help_panel="Data")
+file_option, folder_option = partial(typer.Option, metavar="FILE"), partial(typer.Option, metavar="FOLDER")
+name_option, integer_option = partial(typer.Option, metavar="NAME"), partial(typer.Option, metavar="INTEGER")
+number_option, data_option = partial(typer.Option, metavar="NUMBER"), partial(file_option, rich_help_panel="Data")
 RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="Run folder.")]
 TranslatorRun = Annotated[Path, typer.Argument(metavar="RUN", help="Run folder of a translator.")]
 Changes = Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE...]", help="Setting overrides.")]
-Plot = Annotated[Path | None, of_file("--plot", help="Write a figure: .svg, .png or .pdf.")]
-DevLines = Annotated[int, of_integer("--lines", min=2, help="Number of dev examples, at most.")]
+Plot = Annotated[Path | None, file_option("--plot", help="Write a figure: .svg, .png or .pdf.")]
+DevLines = Annotated[int, integer_option("--lines", min=2, help="Number of dev examples, at most.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress, only errors.")]

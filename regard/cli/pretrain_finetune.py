@@ -9,13 +9,13 @@ import typer
 
 from regard.cli.emit import resumable
 from regard.cli.group import INTERRUPTED
-from regard.cli.options import Quiet, of_file, of_folder, of_integer
+from regard.cli.options import Quiet, file_option, folder_option, integer_option
 
 Labelled = Annotated[Path, typer.Argument(metavar="LABELLED", help="Table of labels and texts: .tsv, .csv or .jsonl.")]
 BothChanges = Annotated[
     list[str] | None, typer.Argument(metavar="[KEY=VALUE...]", help="Setting overrides of both ways of training.")
 ]
-RawText = Annotated[Path | None, of_file(help="Text to pre-train on, a sentence a line.")]
+RawText = Annotated[Path | None, file_option(help="Text to pre-train on, a sentence a line.")]
 PretrainedRun = Annotated[
     Path | None, typer.Option("--from", metavar="RUN", help="Pre-trained language model, in place of --text.")
 ]
@@ -26,8 +26,8 @@ Pretraining = Annotated[
 Labels = Annotated[
     str | None, typer.Option(metavar="N,N", help="Numbers of labelled examples. (default: 100,500,2000,all)")
 ]
-WaySeeds = Annotated[int, of_integer(min=1, help="Number of seeds.")]
-ReportFolder = Annotated[Path, of_folder(help="Folder of runs and report.")]
+WaySeeds = Annotated[int, integer_option(min=1, help="Number of seeds.")]
+ReportFolder = Annotated[Path, folder_option(help="Folder of runs and report.")]
 Quick = Annotated[bool, typer.Option("--quick", help="Quick try: small networks, 100 and 500 labels, 2 seeds.")]
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from regard.cli.emit import emit, say_unless
-from regard.cli.options import Json, Quiet, TranslatorRun, of_file, of_folder, of_integer, of_number
+from regard.cli.options import Json, Quiet, TranslatorRun, file_option, folder_option, integer_option, number_option
 from regard.errors import ConfigError
 
 _REFUSED = 1  # exit code where the old weights are kept
@@ -15,12 +15,12 @@ RepairsFile = Annotated[
     Path,
     typer.Argument(metavar="FILE", help="Up to 50 texts with their right translations: .tsv, .csv, .jsonl, .tmx."),
 ]
-RepairedRun = Annotated[Path, of_folder("--output", "-o", help="Run to write.")]
+RepairedRun = Annotated[Path, folder_option("--output", "-o", help="Run to write.")]
 OtherText = Annotated[
-    Path | None, of_file("--text", help="Other texts, one a line. (default: sources of the training set)")
+    Path | None, file_option("--text", help="Other texts, one a line. (default: sources of the training set)")
 ]
 MaxChanged = Annotated[
-    float, of_number(min=0, max=100, help="Refuse above this percentage of changed answers without the error.")
+    float, number_option(min=0, max=100, help="Refuse above this percentage of changed answers without the error.")
 ]
 RepairOld = Annotated[
     tuple[str, str] | None,
@@ -30,7 +30,7 @@ RepairOld = Annotated[
         help="Old pairs of two files, a sentence a line. (default: the training and the dev set of RUN)",
     ),
 ]
-RepairSeed = Annotated[int, of_integer("--seed", help="Seed of variants and samples.")]
+RepairSeed = Annotated[int, integer_option("--seed", help="Seed of variants and samples.")]
 
 
 def repair_command(

@@ -4,10 +4,10 @@ import math
 from typing import Annotated
 
 from regard.cli.emit import say
-from regard.cli.options import TranslatorRun, of_integer
+from regard.cli.options import TranslatorRun, integer_option
 
-BestPieces = Annotated[int, of_integer("--best", min=1, max=1000, help="Target tokens for each source token.")]
-Common = Annotated[int, of_integer("--common", min=1, help="Most frequent target tokens, always included.")]
+BestPieces = Annotated[int, integer_option("--best", min=1, max=1000, help="Target tokens for each source token.")]
+Common = Annotated[int, integer_option("--common", min=1, help="Most frequent target tokens, always included.")]
 
 
 def shortlist_command(run: TranslatorRun, *, best: BestPieces = 50, common: Common = 100) -> None:

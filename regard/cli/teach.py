@@ -7,7 +7,7 @@ import typer
 
 from regard.cli.emit import emit, resumable, say_unless
 from regard.cli.files import is_change
-from regard.cli.options import Changes, Json, Quiet, RunArgument, TranslatorRun, of_folder
+from regard.cli.options import Changes, Json, Quiet, RunArgument, TranslatorRun, folder_option
 from regard.cli.train import OldTexts
 from regard.errors import ConfigError
 
@@ -30,7 +30,7 @@ OnlyNew = Annotated[
 ]
 Again = Annotated[bool, typer.Option("--again", help="Also learn the corrections of undone versions.")]
 TaughtRun = Annotated[
-    Path | None, of_folder("--output", "-o", help="Folder to make. (default: the next version of RUN)")
+    Path | None, folder_option("--output", "-o", help="Folder to make. (default: the next version of RUN)")
 ]
 
 

@@ -10,7 +10,7 @@ import typer
 
 from regard.cli.emit import resumable, say, say_unless
 from regard.cli.group import INTERRUPTED, warn
-from regard.cli.options import Quiet, of_data
+from regard.cli.options import Quiet, data_option
 from regard.errors import ConfigError, Fault
 
 if TYPE_CHECKING:
@@ -32,13 +32,13 @@ ConfigAndChanges = Annotated[
         help="A config (.yaml) or a table of pairs (.tsv .csv .jsonl .tmx), and setting overrides.",
     ),
 ]
-TrainSource = Annotated[str | None, of_data(help="Source text to train on, one sentence a line (.gz too).")]
-TrainTarget = Annotated[str | None, of_data(help="Its translation, line by line.")]
-DevSource = Annotated[str | None, of_data(help="Source text of the dev set.")]
-DevTarget = Annotated[str | None, of_data(help="Its translation. (default: part of the training data is held out)")]
+TrainSource = Annotated[str | None, data_option(help="Source text to train on, one sentence a line (.gz too).")]
+TrainTarget = Annotated[str | None, data_option(help="Its translation, line by line.")]
+DevSource = Annotated[str | None, data_option(help="Source text of the dev set.")]
+DevTarget = Annotated[str | None, data_option(help="Its translation. (default: part of the training data is held out)")]
 OldTexts = Annotated[
     tuple[str, str] | None,
-    of_data(
+    data_option(
         "--old",
         metavar="SOURCE TARGET",
         help="Texts of the first training, mixed in against forgetting; train needs --from. (default: the run's)",
@@ -46,15 +46,17 @@ OldTexts = Annotated[
 ]
 TrainText = Annotated[
     list[str] | None,
-    of_data(
+    data_option(
         help="Plain text for a language model; a table (.tsv .csv .jsonl) or a folder of folders for a classifier;"
         " .conll or .conllu for a tagger. Given twice: monolingual texts of two languages, for unsupervised"
         " translation."
     ),
 ]
-RoundsSource = Annotated[Path | None, of_data(help="Monolingual source text.")]
-RoundsTarget = Annotated[Path | None, of_data(help="Monolingual target text, for back-translation.")]
-RoundCount = Annotated[int | None, of_data(min=1, metavar="INTEGER", help="Rounds of back-translation. (default: 2)")]
+RoundsSource = Annotated[Path | None, data_option(help="Monolingual source text.")]
+RoundsTarget = Annotated[Path | None, data_option(help="Monolingual target text, for back-translation.")]
+RoundCount = Annotated[
+    int | None, data_option(min=1, metavar="INTEGER", help="Rounds of back-translation. (default: 2)")
+]
 RunFolderOption = Annotated[Path | None, _of_run(metavar="FOLDER", help="Folder of the run. (default: runs/...)")]
 StartRun = Annotated[
     Path | None,
@@ -65,7 +67,7 @@ StartRun = Annotated[
     ),
 ]
 WordPairsFile = Annotated[
-    Path | None, of_data("--seed-pairs", help="Seed dictionary of two --text, WORD<TAB>TRANSLATION a line.")
+    Path | None, data_option("--seed-pairs", help="Seed dictionary of two --text, WORD<TAB>TRANSLATION a line.")
 ]
 TrainMinutes = Annotated[
     float | None,

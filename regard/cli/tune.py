@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from regard.cli.emit import say
-from regard.cli.options import DevLines, RunArgument, of_integer, of_name, of_number
+from regard.cli.options import DevLines, RunArgument, integer_option, name_option, number_option
 from regard.errors import ConfigError
 
 _PANEL = "Weights of a translator"
@@ -14,13 +14,13 @@ FeatureChanges = Annotated[
     list[str] | None,
     typer.Argument(metavar="[KEY=VALUE...]", help="Setting overrides: decoding.features=[length,coverage]."),
 ]
-TuneMethod = Annotated[str, of_name(help="mert, or random search.", rich_help_panel=_PANEL)]
-TuneRounds = Annotated[int, of_integer(min=1, max=100, help="Maximum number of rounds.", rich_help_panel=_PANEL)]
+TuneMethod = Annotated[str, name_option(help="mert, or random search.", rich_help_panel=_PANEL)]
+TuneRounds = Annotated[int, integer_option(min=1, max=100, help="Maximum number of rounds.", rich_help_panel=_PANEL)]
 NBestRound = Annotated[
-    int, of_integer("--n-best", min=2, max=1000, help="Size of the n-best list.", rich_help_panel=_PANEL)
+    int, integer_option("--n-best", min=2, max=1000, help="Size of the n-best list.", rich_help_panel=_PANEL)
 ]
 TuneMinutes = Annotated[
-    float, of_number(min=0.1, help="Time limit; the best weights so far are kept.", rich_help_panel=_PANEL)
+    float, number_option(min=0.1, help="Time limit; the best weights so far are kept.", rich_help_panel=_PANEL)
 ]
 
 

@@ -6,12 +6,12 @@ from typing import Annotated
 import typer
 
 from regard.cli.emit import check_plot_file, emit, say
-from regard.cli.options import Changes, Json, Plot, of_integer
+from regard.cli.options import Changes, Json, Plot, integer_option
 
 ClassifierRun = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a classifier.")]
-TestLines = Annotated[int, of_integer("--lines", min=1, help="Number of test texts, at most.")]
-Top = Annotated[int, of_integer("--top", min=1, help="Number of words to print.")]
-MinCount = Annotated[int, of_integer("--min-count", min=1, help="Minimum count of a word.")]
+TestLines = Annotated[int, integer_option("--lines", min=1, help="Number of test texts, at most.")]
+Top = Annotated[int, integer_option("--top", min=1, help="Number of words to print.")]
+MinCount = Annotated[int, integer_option("--min-count", min=1, help="Minimum count of a word.")]
 
 
 def words_command(

@@ -1,13 +1,10 @@
 """Warnings that are shown once, and only where nothing is wrong; notes of parts on settings that do nothing."""
 
-import logging
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import NamedTuple
-
-COMPILING = "regard.compiling"  # the logger of code that is compiled at its first use
 
 
 class Note(NamedTuple):
@@ -70,12 +67,3 @@ def deferred_warnings() -> Iterator[None]:
         yield
     for text, category in dict.fromkeys((str(one.message), one.category) for one in caught):
         warnings.warn(text, category, stacklevel=3)
-
-
-def log_compiling(level: int = logging.INFO) -> None:
-    """Log to stderr when code is compiled, which takes seconds; at the level DEBUG also why it is not."""
-    log, handler = logging.getLogger(COMPILING), logging.StreamHandler()
-    handler.setFormatter(logging.Formatter("regard: %(message)s"))
-    log.addHandler(handler)
-    log.setLevel(level)
-    log.propagate = False

@@ -40,7 +40,7 @@ _READ = _names(  # attributes that people read
     """abbr alt aria-description aria-label aria-placeholder aria-roledescription aria-valuetext label placeholder
     summary title"""
 )
-_NAMES = frozenset({"link", "script", "style"})  # elements whose title is the name of a style sheet, or nothing
+_UNTRANSLATED_TITLES = frozenset({"link", "script", "style"})  # elements whose title is of a style sheet, or nothing
 _CONTENTS = _names(  # of <meta>, by its name or property
     """application-name apple-mobile-web-app-title description keywords og:description og:image:alt og:site_name
     og:title twitter:description twitter:image:alt twitter:title"""
@@ -56,7 +56,7 @@ _ATTRIBUTE = re.compile(
 _UNQUOTED = 4  # the group of _ATTRIBUTE for a value without quotes
 
 
-def forbids_translation(tag: str) -> bool:
+def _forbids_translation(tag: str) -> bool:
     """Return whether an opening tag says that nothing of its element is translated."""
     if "translate" not in tag.lower():
         return False
@@ -64,7 +64,7 @@ def forbids_translation(tag: str) -> bool:
     return given.get("translate") == "no" or "notranslate" in given.get("class", "").split()
 
 
-class AttributeTexts:
+class _AttributeTexts:
     """Collects the values of attributes that people read; equal ones are one text."""
 
     def __init__(self, language: str | None, limit: int, budget: SizeBudget) -> None:
@@ -95,14 +95,14 @@ class AttributeTexts:
 
 def _shown(token: Token) -> Iterator[re.Match[str]]:
     """Yield the attributes of a tag that people read; none where the tag forbids their translation."""
-    if token.kind != "open" or "=" not in token.source or forbids_translation(token.source):
+    if token.kind != "open" or "=" not in token.source or _forbids_translation(token.source):
         return
     given = _given(token.source) if token.name in ("meta", "input") else {}
     content = {given.get("name", ""), given.get("property", "")} & _CONTENTS
     for match in _ATTRIBUTE.finditer(token.source):
         name = match[1].lower()
         if (
-            (name in _READ and token.name not in _NAMES)
+            (name in _READ and token.name not in _UNTRANSLATED_TITLES)
             or (name == "content" and token.name == "meta" and content)
             or (name == "value" and token.name == "input" and given.get("type") in _BUTTONS)
         ):
@@ -197,7 +197,7 @@ class _BlockReader:
         self.sources: list[str] = []  # of marks, by number
         self.skipped: list[Token] = []  # the untouched element that is being read
         self.depth = 0
-        self.attributes = AttributeTexts(language, limit, self.budget)
+        self.attributes = _AttributeTexts(language, limit, self.budget)
         self.block = MarkedText(self.sources)
 
     def take(self, token: Token) -> None:
@@ -214,7 +214,7 @@ class _BlockReader:
         elif (
             token.kind == "open"
             and not self.markup.is_void(token)
-            and (token.name in self.markup.untouched or forbids_translation(token.source))
+            and (token.name in self.markup.untouched or _forbids_translation(token.source))
         ):
             self.skipped, self.depth = [token], 1
         elif token.name in self.markup.breaks:

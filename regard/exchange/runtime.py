@@ -39,7 +39,7 @@ class RuntimeFormat(Format):
 
     name = "runtime"
     aliases = "regard-runtime, regard_runtime"
-    usage = '```bash\nregard-runtime translate FOLDER "TEXT"\n```'
+    usage = '```bash\nregard predict FOLDER "TEXT"\n# without Regard: regard-runtime translate FOLDER "TEXT"\n```'
     reads = False
 
     def __init__(self, *, quantization: RuntimeWeights = "float32", tables: RuntimeTables = "float32") -> None:

@@ -121,7 +121,7 @@ class SpanReader(TextReader):
         found: Places = self.head(states, passage.mask & (passage.items != EOS), vector)
         return found
 
-    def of_whole_passages(self, batch: Batch, records: Records) -> Records:
+    def without_windowed(self, batch: Batch, records: Records) -> Records:
         """Leave out attentions of the encoder where it read a passage of the batch in several windows."""
         if self.windows is None or batch.sequences(PASSAGE).mask.shape[1] <= self.windows.size:
             return records

@@ -41,7 +41,7 @@ class ClassWeightedObjective(Objective):
         super().__init__(context)
         model = context.model
         if not isinstance(model, LabelModel) or model.label in (SEVERAL_LABELS, ONE_NUMBER):
-            raise PartError("weighs classes, of which this model does not choose one", "objective=likelihood")
+            raise PartError("needs a model that chooses one class", "objective=likelihood")
         self.model = (model,)  # a tuple, so that it is not a submodule
         self.label_smoothing = label_smoothing
         column = cast(LabelColumn, context.task.vocabularies[model.label])

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import torch
 
-from regard.runtime import processor as system
-from regard.runtime.processor import Processor
+from regard.runtime.processor import Processor, system_processor
 
 _OF_TORCH = {"AVX512": frozenset({"avx2", "avx512f"}), "AVX2": frozenset({"avx2"})}  # what its name for one implies
 
@@ -14,7 +13,7 @@ _OF_TORCH = {"AVX512": frozenset({"avx2", "avx512f"}), "AVX2": frozenset({"avx2"
 @functools.cache
 def processor(listed: Path = Path("/proc/cpuinfo")) -> Processor:
     """Return what Linux lists; elsewhere what Python and torch know."""
-    known = system.processor(listed)
+    known = system_processor(listed)
     return (
         known
         if known.flags

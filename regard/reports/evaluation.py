@@ -243,8 +243,8 @@ def _outcome(
         predictor = predictor_of(run)
         warn_of_unknown(predictor.task, examples, str(path))
         if sides_exchanged(predictor, examples):
-            problem = "the pairs are likelier with their sides exchanged"
-            warnings.warn(f"{path}: {problem}: are source and target each in its file?", stacklevel=2)
+            problem = "source and target seem exchanged: the model finds the first pairs likelier the other way round"
+            warnings.warn(f"{path}: {problem}; check --source and --target", stacklevel=2)
 
         def measured(rows: Sequence[int]) -> Outcome:
             wanted = {name: [values[row] for row in rows] for name, values in examples.items()}
@@ -284,7 +284,7 @@ def sides_exchanged(predictor: Predictor, examples: Examples) -> bool:
     given = {first: [one for one, _ in rows], last: [other for _, other in rows]}
     nats, unknown = list[float](), list[int]()
     with torch.inference_mode():
-        for pairs in (given, {**given, first: given[last], last: given[first]}):
+        for pairs in (given, {first: given[last], last: given[first]}):
             batches = [batch.to(predictor.model.device) for batch in task.held(pairs, _BATCH)]
             found = task.losses(predictor.model, batches, pairs).sum(axis=0)
             nats.append(found[0] / max(1.0, found[1]))

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TextIO
 
+from .compiled import log_compiling
 from .folder import FolderError
 from .translator import RuntimeTranslator
 
@@ -73,7 +74,8 @@ def _pairs(file: Path | None) -> Iterator[tuple[int, str, str]]:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="regard-runtime", description=__doc__)
+    module = f"python -m {__package__}" if Path(sys.argv[0]).name == "__main__.py" else None  # None: the script's name
+    parser = argparse.ArgumentParser(prog=module, description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, run in {"translate": translate, "score": score, "align": align, "serve": serve}.items():
         command = commands.add_parser(name, help=(run.__doc__ or "").rstrip("."), description=run.__doc__)
@@ -94,6 +96,8 @@ def _parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command; what a user can get wrong is one line, and exit code 2."""
     given = _parser().parse_args(arguments)
+    if sys.stderr.isatty():
+        log_compiling()
     try:
         search = {} if getattr(given, "beam", None) is None else {"size": given.beam}
         given.run(given, RuntimeTranslator(given.folder, threads=given.threads, **search))

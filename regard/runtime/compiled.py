@@ -14,21 +14,30 @@ import subprocess
 import warnings
 from pathlib import Path
 
-from .processor import processor
+from .processor import system_processor
 from .user_cache import CacheRefused, cache_folder, made_folder, read_own
 
 _SECONDS = 120  # a compiler that takes longer is given up
-_HEADERS = Path(__file__).parents[1] / "ops" / "kernels"
+KERNELS = Path(__file__).parents[1] / "ops" / "kernels"  # sources that several folders use, and headers
 FLAGS = ("-O3", "-std=c++17", "-fPIC", "-shared", "-fno-math-errno", "-fno-trapping-math")
 TRIES = (("-march=native", "-fopenmp"), ("-march=native",), ())  # the first that compiles
 
-_log = logging.getLogger("regard.compiling")  # COMPILING of regard/config/warnings.py
+LOG = logging.getLogger("regard.compiling")  # of code that is compiled at its first use
 
 
 class _Field(ctypes.Structure):
     """`Field` of layout.h."""
 
     _fields_ = (("name", ctypes.c_char_p), ("place", ctypes.c_int64), ("size", ctypes.c_int64))
+
+
+def log_compiling(level: int = logging.INFO) -> None:
+    """Log to stderr when code is compiled, which takes seconds; at the level DEBUG also why it is not."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("regard: %(message)s"))
+    LOG.addHandler(handler)
+    LOG.setLevel(level)
+    LOG.propagate = False
 
 
 @functools.cache
@@ -59,7 +68,7 @@ def library(source: Path, mirrors: tuple[type[ctypes.Structure], ...] = ()) -> c
         warnings.warn(f"{error}; slower code takes the place of compiled code", stacklevel=1)
         return None
     except (OSError, RuntimeError, ValueError, subprocess.SubprocessError) as error:  # no home folder, no such words
-        _log.debug("%s is not compiled: %s; slower code takes its place", source.name, error)
+        LOG.debug("%s is not compiled: %s; slower code takes its place", source.name, error)
         return None
     for mirror in mirrors:
         if fault := _layout_fault(found, mirror):
@@ -97,9 +106,9 @@ def _file_of(source: Path, compiler: list[str]) -> Path:
     A container keeps its name and its cache where it moves to a processor that lacks an instruction.
     """
     version = subprocess.run([*compiler, "--version"], capture_output=True, check=True, timeout=_SECONDS).stdout
-    known = processor()
+    known = system_processor()
     machine = f"{platform.node()} {platform.machine()} {known.model} {sorted(known.flags)} {FLAGS} {TRIES}"
-    read = b"".join(one.read_bytes() for one in [source, *sorted(_HEADERS.glob("*.h"))])
+    read = b"".join(one.read_bytes() for one in [source, *sorted(KERNELS.glob("*.h"))])
     key = hashlib.sha256(read + version + machine.encode()).hexdigest()[:16]
     return cache_folder() / f"{source.stem}-{key}.so"
 
@@ -123,12 +132,12 @@ def _checksum_of(path: Path) -> Path:
 def _compile(source: Path, compiler: list[str], path: Path) -> None:
     import tempfile  # slow to import, and rarely needed
 
-    _log.info("compiling %s for this processor, once (seconds)", source.name)
+    LOG.info("compiling %s for this processor, once (seconds)", source.name)
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
         made, mark = Path(folder) / path.name, Path(folder) / "mark.cpp"
         mark.write_text(f'extern "C" void {_mark_of(path)}() {{}}\n', encoding="ascii")
         for more in TRIES:
-            command = [*compiler, *FLAGS, *more, f"-I{_HEADERS}", str(source), str(mark), "-o", str(made)]
+            command = [*compiler, *FLAGS, *more, f"-I{KERNELS}", str(source), str(mark), "-o", str(made)]
             done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
             if done.returncode == 0:
                 checksum = Path(folder) / "checksum"

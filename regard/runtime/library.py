@@ -7,10 +7,11 @@ import platform
 from pathlib import Path
 from typing import NamedTuple
 
-from .processor import processor
+from .compiled import KERNELS, library
+from .processor import system_processor
 
 FOLDER = Path(__file__).parent / "lib"  # of libraries that were built ahead
-SOURCE = Path(__file__).parents[1] / "ops" / "kernels" / "engine.cpp"  # in Regard
+SOURCE = KERNELS / "engine.cpp"  # in Regard
 DIGEST_NAME = "sources.sha256"  # in a folder of libraries: the sources that they were built of
 
 
@@ -60,7 +61,7 @@ def engine_library() -> ctypes.CDLL:
 
     Raises OSError where this package has none, and no compiler builds one.
     """
-    wanted, digest = variants_of(platform.machine(), processor().flags), sources_digest()
+    wanted, digest = variants_of(platform.machine(), system_processor().flags), sources_digest()
     if not digest or _digest_of(FOLDER) == digest:  # an old one has another network
         found = [FOLDER / one.file_name for one in wanted if (FOLDER / one.file_name).is_file()]
         if found:
@@ -68,11 +69,10 @@ def engine_library() -> ctypes.CDLL:
     if not digest:
         hint = "install the wheel of regard-runtime for it"
         raise OSError(f"{FOLDER} has no engine for this processor ({platform.machine()}); {hint}")
-    from .compiled import library
-
     compiled = library(SOURCE)
     if compiled is None:
-        raise OSError("no compiler (the variable CXX, or c++) can build it, or its cache cannot be used")
+        problem = "no C++ compiler (CXX or c++), or the cache folder is not usable"
+        raise OSError(f"the engine cannot be compiled: {problem}")
     return compiled
 
 

@@ -33,7 +33,7 @@ class Processor(NamedTuple):
 
 
 @functools.cache
-def processor(listed: Path = Path("/proc/cpuinfo")) -> Processor:
+def system_processor(listed: Path = Path("/proc/cpuinfo")) -> Processor:
     """Return what Linux lists; elsewhere what Python knows, which has no flags."""
     try:
         with listed.open(encoding="utf-8", errors="replace") as file:

@@ -41,7 +41,7 @@ _X = TypeVar("_X")
 _T = TypeVar("_T")
 
 
-class Sought(NamedTuple):
+class MemoryQuery(NamedTuple):
     """A text and its sentences."""
 
     text: str  # "": only its sentences are looked up
@@ -49,7 +49,7 @@ class Sought(NamedTuple):
     before: str = ""  # the sentence before it
 
 
-class Known(NamedTuple):
+class MemoryAnswer(NamedTuple):
     """Segments of a memory for a text: to reuse, to report and to read."""
 
     recall: Recall | None  # to reuse and to report; None: it could not be looked up
@@ -57,7 +57,9 @@ class Known(NamedTuple):
     problem: str = ""  # why something may be missing
 
     @classmethod
-    def of(cls, matches: Sequence[list[MemoryMatch]], read: Sequence[Similar] = (), problem: str = "") -> "Known":
+    def of(
+        cls, matches: Sequence[list[MemoryMatch]], read: Sequence[Similar] = (), problem: str = ""
+    ) -> "MemoryAnswer":
         """Return what is known of a text by its sentences."""
         return cls(Recall(whole=False, matches=[*matches]), read, problem)
 
@@ -118,12 +120,12 @@ class ServedMemory:
 
     async def recall(
         self,
-        texts: Sequence[Sought],
+        texts: Sequence[MemoryQuery],
         *,
         similar: bool = False,
         reads: Sequence[int] | None = None,
         seconds: float = _SEARCH_SECONDS,
-    ) -> list[Known]:
+    ) -> list[MemoryAnswer]:
         """Return what is known of each text; for a fault or a time limit some may be missing.
 
         Args:
@@ -134,17 +136,17 @@ class ServedMemory:
         """
         exact = await self._in_turns(self._exact, _exact, texts, seconds)
         if len(exact) < len(texts):
-            return [*map(Known, exact), *(Known(None, problem=_UNSEARCHED) for _ in texts[len(exact) :])]
+            return [*map(MemoryAnswer, exact), *(MemoryAnswer(None, problem=_UNSEARCHED) for _ in texts[len(exact) :])]
         if reads is not None:
             return await self._with_read(exact, texts, reads, similar=similar, seconds=_READ_PATIENCE * seconds)
         if similar:
             await self._add_similar(exact, texts)
-        return [*map(Known, exact)]
+        return [*map(MemoryAnswer, exact)]
 
-    async def recall_file(self, texts: Sequence[str], reads: Sequence[int] | None = None) -> Known:
+    async def recall_file(self, texts: Sequence[str], reads: Sequence[int] | None = None) -> MemoryAnswer:
         """Return what is known of the sentences of a file; `reads` as of `recall`."""
         parts = [
-            Sought("", texts[first : first + _PART], texts[first - 1] if first else "")
+            MemoryQuery("", texts[first : first + _PART], texts[first - 1] if first else "")
             for first in range(0, len(texts), _PART)
         ]
         recalls = await self.recall(parts, reads=reads, seconds=_FILE_SECONDS)
@@ -152,19 +154,19 @@ class ServedMemory:
         for part, one in zip(parts, recalls, strict=True):
             matches += one.recall.matches if one.recall is not None else [[] for _ in part.sentences]
             read += one.read or [()] * len(part.sentences)
-        return Known.of(matches, read, next((one.problem for one in recalls if one.problem), ""))
+        return MemoryAnswer.of(matches, read, next((one.problem for one in recalls if one.problem), ""))
 
-    async def _add_similar(self, found: Sequence[Recall], texts: Sequence[Sought]) -> None:
-        rest = _unknown(found, texts)[:MOST_SEARCHED]
+    async def _add_similar(self, found: Sequence[Recall], texts: Sequence[MemoryQuery]) -> None:
+        rest = _without_match(found, texts)[:MOST_SEARCHED]
         others = await self.search([sentence for _, _, sentence in rest])
         for (number, place, _), more in zip(rest, others, strict=True):
             found[number].matches[place] = more
 
     async def _with_read(
-        self, found: list[Recall], texts: Sequence[Sought], reads: Sequence[int], *, similar: bool, seconds: float
-    ) -> list[Known]:
+        self, found: list[Recall], texts: Sequence[MemoryQuery], reads: Sequence[int], *, similar: bool, seconds: float
+    ) -> list[MemoryAnswer]:
         """Return what is known with the segments that a model reads; `similar`: those are reported, too."""
-        (least, most), rest, read = reads, _unknown(found, texts), dict[tuple[int, int], Similar]()
+        (least, most), rest, read = reads, _without_match(found, texts), dict[tuple[int, int], Similar]()
         threshold, limit = min(least, self.threshold), max(MATCHES, most)
         others = await self._searched([sentence for _, _, sentence in rest], threshold, limit, seconds)
         for (number, place, _), more in zip(rest, others, strict=False):  # after a time limit fewer
@@ -174,7 +176,11 @@ class ServedMemory:
                 found[number].matches[place] = [one for one in more if one.percent >= self.threshold][:MATCHES]
         late = {number for number, _, _ in rest[len(others) :]}
         return [
-            Known(one, [read.get((number, place), ()) for place in range(len(one.matches))], _UNREAD * (number in late))
+            MemoryAnswer(
+                one,
+                [read.get((number, place), ()) for place in range(len(one.matches))],
+                _UNREAD if number in late else "",
+            )
             for number, one in enumerate(found)
         ]
 
@@ -288,7 +294,7 @@ class Memories:
         return self.of(source, target) if self.writable else None
 
 
-def _unknown(found: Sequence[Recall], texts: Sequence[Sought]) -> list[tuple[int, int, str]]:
+def _without_match(found: Sequence[Recall], texts: Sequence[MemoryQuery]) -> list[tuple[int, int, str]]:
     """Return the sentences without a match, each after the numbers of its text and of itself."""
     return [
         (number, place, sentence)
@@ -298,7 +304,7 @@ def _unknown(found: Sequence[Recall], texts: Sequence[Sought]) -> list[tuple[int
     ]
 
 
-def _exact(memory: TranslationMemory, texts: Sequence[Sought]) -> list[Recall]:
+def _exact(memory: TranslationMemory, texts: Sequence[MemoryQuery]) -> list[Recall]:
     search = memory.exact_search(text for one in texts for text in (one.text, *one.sentences))
     return [recall(search, *one, EXACT) for one in texts]
 

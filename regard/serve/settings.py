@@ -144,12 +144,12 @@ class Option(NamedTuple):
         return [f"{prefix}_{self.name.upper()}" for prefix in ("REGARD", "LT")]
 
 
-_access, _limit = partial(Option, group="Network and access"), partial(Option, group="Limits")
-_load, _page = partial(Option, group="Batching and load"), partial(Option, group="Page, files and logs")
+_access_option, _limit_option = partial(Option, group="Network and access"), partial(Option, group="Limits")
+_load_option, _page_option = partial(Option, group="Batching and load"), partial(Option, group="Page, files and logs")
 
 
 def repeated(
-    metavar: str, text: str, name: str, read: Callable[[str, str], Any], made: Callable[..., Option] = _access
+    metavar: str, text: str, name: str, read: Callable[[str, str], Any], made: Callable[..., Option] = _access_option
 ) -> Option:
     """Return an option that may be repeated."""
     form = Form(list[str], lambda option, typed: tuple(read(option, one) for one in typed), list)
@@ -160,19 +160,19 @@ def repeated(
 class Settings:
     """All settings of a server, in the order of `regard serve --help`. -1: no limit, as in LibreTranslate."""
 
-    host: Annotated[str, _access("ADDRESS", "Address to listen on; 0.0.0.0: all interfaces.")] = "127.0.0.1"
-    port: Annotated[int, _access("INTEGER", "Port to listen on; 0: any free one.", 0, 65535)] = 5000
+    host: Annotated[str, _access_option("ADDRESS", "Address to listen on; 0.0.0.0: all interfaces.")] = "127.0.0.1"
+    port: Annotated[int, _access_option("INTEGER", "Port to listen on; 0: any free one.", 0, 65535)] = 5000
     keys: Annotated[
         Keys,
-        _access("KEY", "Require this key; may be repeated.", name="api_key", form=_KEYS),
-        _access(
+        _access_option("KEY", "Require this key; may be repeated.", name="api_key", form=_KEYS),
+        _access_option(
             "FILE",
             "File of keys, one a line, with a name and rights; SIGHUP reloads it.",
             name="api_keys",
             form=KEY_FILE,
         ),
     ] = field(default_factory=Keys)
-    insecure: Annotated[bool, _access(None, "Allow other machines without a key.")] = False
+    insecure: Annotated[bool, _access_option(None, "Allow other machines without a key.")] = False
     allowed_hosts: Annotated[
         tuple[str, ...], repeated("NAME", "Allow this Host name (*: all)", "allowed_host", read_host)
     ] = ()  # in addition to addresses, localhost and the machine's own name
@@ -186,64 +186,70 @@ class Settings:
         ),
     ] = ()
 
-    char_limit: Annotated[int, _limit("INTEGER", "Maximum characters of a text; -1: no limit.", -1)] = 5000
-    batch_limit: Annotated[int, _limit("INTEGER", "Maximum texts of a request; -1: no limit.", -1)] = 128
-    alternatives_limit: Annotated[int, _limit("INTEGER", "Maximum alternatives of a text; -1: no limit.", -1)] = 10
+    char_limit: Annotated[int, _limit_option("INTEGER", "Maximum characters of a text; -1: no limit.", -1)] = 5000
+    batch_limit: Annotated[int, _limit_option("INTEGER", "Maximum texts of a request; -1: no limit.", -1)] = 128
+    alternatives_limit: Annotated[
+        int, _limit_option("INTEGER", "Maximum alternatives of a text; -1: no limit.", -1)
+    ] = 10
     req_limit: Annotated[
-        int, _limit("INTEGER", "Rate limit, requests a minute per key or address; -1: no limit.", -1)
+        int, _limit_option("INTEGER", "Rate limit, requests a minute per key or address; -1: no limit.", -1)
     ] = NO_LIMIT
     req_flood_threshold: Annotated[
-        int, _limit("INTEGER", "Refused requests a minute that ban a client; -1: none.", -1)
+        int, _limit_option("INTEGER", "Refused requests a minute that ban a client; -1: none.", -1)
     ] = NO_LIMIT
-    max_body: Annotated[int, _limit("SIZE", "Maximum size of a request.", form=SIZE)] = 2 * MIB
-    max_file: Annotated[int, _limit("SIZE", "Maximum size of a file.", form=SIZE)] = 10 * MIB
-    max_terms: Annotated[int, _limit("INTEGER", "Maximum terms of a glossary.", 1)] = 50_000
+    max_body: Annotated[int, _limit_option("SIZE", "Maximum size of a request.", form=SIZE)] = 2 * MIB
+    max_file: Annotated[int, _limit_option("SIZE", "Maximum size of a file.", form=SIZE)] = 10 * MIB
+    max_terms: Annotated[int, _limit_option("INTEGER", "Maximum terms of a glossary.", 1)] = 50_000
     max_term_alternatives: int = 50  # translations of one term
-    max_cost: Annotated[int, _limit("INTEGER", "Maximum cost of a request in tokens, see GET /v1/limits.", 1)] = (
-        1_000_000
-    )
+    max_cost: Annotated[
+        int, _limit_option("INTEGER", "Maximum cost of a request in tokens, see GET /v1/limits.", 1)
+    ] = 1_000_000
     max_maps: int = 2 * MIB  # of an answer with attention maps
 
-    max_queue: Annotated[int, _load("INTEGER", "Maximum queue length of a model, in sentences.", 1)] = 256
-    max_batch_tokens: Annotated[int, _load("INTEGER", "Maximum tokens of a batch.", 1)] = 8192
+    max_queue: Annotated[int, _load_option("INTEGER", "Maximum queue length of a model, in sentences.", 1)] = 256
+    max_batch_tokens: Annotated[int, _load_option("INTEGER", "Maximum tokens of a batch.", 1)] = 8192
     changes: tuple[str, ...] = ()  # settings of the models: decoding.precision=int8
     engine: Annotated[
         str | None,
-        _load(
+        _load_option(
             "NAME", "Engine that answers: ctranslate2, onnx or runtime. (default: an export's own; Regard's for runs)"
         ),
     ] = None
     batch_wait: Annotated[
         float,
-        _load("MS", "Wait of a batch for more texts.", 0, name="batch_wait_ms", form=MILLISECONDS),
+        _load_option("MS", "Wait of a batch for more texts.", 0, name="batch_wait_ms", form=MILLISECONDS),
     ] = 0.005  # seconds
-    request_timeout: Annotated[float, _load("SECONDS", "Timeout of a request.", 0.1)] = 30.0  # and send nothing
-    shutdown_grace: Annotated[float, _load("SECONDS", "Time for running requests at shutdown.", 0)] = 20.0
+    request_timeout: Annotated[float, _load_option("SECONDS", "Timeout of a request.", 0.1)] = 30.0
+    shutdown_grace: Annotated[float, _load_option("SECONDS", "Time for running requests at shutdown.", 0)] = 20.0
     threads: Annotated[
         int | None,
-        _load(
+        _load_option(
             "INTEGER", "Parallel batches of each model, a core each. (default: its share of all cores, at most 4)", 1
         ),
     ] = None
 
     canaries: Annotated[
         tuple[tuple[Path, float], ...],
-        repeated("RUN=PERCENT", "Serve this run for a share of its languages' requests", "canary", read_canary, _load),
+        repeated(
+            "RUN=PERCENT", "Serve this run for a share of its languages' requests", "canary", read_canary, _load_option
+        ),
     ] = ()
     access_log: Annotated[
-        str | None, _page("FILE", "Log each request as a JSON line, without its texts; -: stdout.")
+        str | None, _page_option("FILE", "Log each request as a JSON line, without its texts; -: stdout.")
     ] = None
-    log_texts: Annotated[bool, _page(None, "Add the source texts to the access log.")] = False
-    metrics: Annotated[bool, _page(None, "Serve Prometheus metrics at /metrics.")] = False
-    metrics_auth_token: Annotated[str, _access("TOKEN", "Token of /metrics.")] = field(default="", repr=False)
-    web_ui: Annotated[bool, _page(None, "Serve the API without the page.", name="disable_web_ui", form=OFF)] = True
+    log_texts: Annotated[bool, _page_option(None, "Add the source texts to the access log.")] = False
+    metrics: Annotated[bool, _page_option(None, "Serve Prometheus metrics at /metrics.")] = False
+    metrics_auth_token: Annotated[str, _access_option("TOKEN", "Token of /metrics.")] = field(default="", repr=False)
+    web_ui: Annotated[bool, _page_option(None, "Serve the API without the page.", name="disable_web_ui", form=OFF)] = (
+        True
+    )
     files_translation: Annotated[
-        bool, _page(None, "Disable the translation of files.", name="disable_files_translation", form=OFF)
+        bool, _page_option(None, "Disable the translation of files.", name="disable_files_translation", form=OFF)
     ] = True
-    suggestions: Annotated[Path | None, _page("FILE", "File of suggested translations.")] = None
+    suggestions: Annotated[Path | None, _page_option("FILE", "File of suggested translations.")] = None
     learn: Annotated[
         time | None,
-        _page(
+        _page_option(
             "HOUR",
             "Teach the suggestions at this hour: nightly (03:00) or HH:MM.",
             form=Form(str | None, read_hour, lambda _: None),
@@ -251,7 +257,7 @@ class Settings:
     ] = None
     memories: Annotated[
         tuple[Path, ...],
-        _page(
+        _page_option(
             "FILE",
             "Translation memory of a pair of languages; may be repeated.",
             name="memory",
@@ -260,24 +266,26 @@ class Settings:
     ] = ()
     insecure_memory: Annotated[
         bool,
-        _page(None, "Let other machines without a key add to the memories and to what --learn teaches."),
+        _page_option(None, "Let other machines without a key add to the memories and to what --learn teaches."),
     ] = False
     memory_threshold: Annotated[
-        int, _page("INTEGER", "Minimum similarity of a reported segment in per cent.", 30, 100)
+        int, _page_option("INTEGER", "Minimum similarity of a reported segment in per cent.", 30, 100)
     ] = 70
     programs: Annotated[
         tuple[str, ...],
-        _page("NAMES", "APIs beside LibreTranslate's, or none.", form=PROGRAM_NAMES),
+        _page_option("NAMES", "APIs beside LibreTranslate's, or none.", form=PROGRAM_NAMES),
     ] = ALL_PROGRAMS
     glossaries: Annotated[
-        Path | None, _page("FOLDER", "Folder of stored glossaries. (default: kept until the end)")
+        Path | None, _page_option("FOLDER", "Folder of stored glossaries. (default: kept until the end)")
     ] = None
-    url_prefix: Annotated[str, _access("PATH", "Prefix of all URLs.", form=Form(str, read_prefix))] = ""
+    url_prefix: Annotated[str, _access_option("PATH", "Prefix of all URLs.", form=Form(str, read_prefix))] = ""
     key_link: Annotated[
         str,
-        _access("URL", "Page where users get a key.", name="get_api_key_link", form=Form(str, read_link)),
+        _access_option("URL", "Page where users get a key.", name="get_api_key_link", form=Form(str, read_link)),
     ] = ""
-    load_only: Annotated[tuple[str, ...], _load("CODES", "Load only runs of these languages: en,de.", form=CODES)] = ()
+    load_only: Annotated[
+        tuple[str, ...], _load_option("CODES", "Load only runs of these languages: en,de.", form=CODES)
+    ] = ()
 
     @classmethod
     def options(cls) -> dict[str, list[Option]]:

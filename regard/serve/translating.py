@@ -26,7 +26,7 @@ from regard.serve.errors import ApiError, bad
 from regard.serve.glossaries import term_counts, with_term_uses
 from regard.serve.in_thread import in_thread
 from regard.serve.languages import AUTO, inward, name_of, outward
-from regard.serve.memories import Known, Sought
+from regard.serve.memories import MemoryAnswer, MemoryQuery
 from regard.serve.service import Service
 from regard.serve.telemetry import Asked
 from regard.text.windows import with_windows
@@ -81,7 +81,7 @@ class Translated:
     document: Document | None = None
     prefix: str = ""  # of the translation
     context: Sequence[str] = ()  # sentences before it
-    known: Known | None = None  # by a translation memory; None: there is none
+    known: MemoryAnswer | None = None  # by a translation memory; None: there is none
     alternatives: list[str] = field(default_factory=list)
     sentences: list[Sentence] = field(default_factory=list)
 
@@ -93,7 +93,7 @@ class Translated:
     @property
     def matches(self) -> list[list[MemoryMatch]]:
         """Segments like each sentence to translate."""
-        return (self.known or Known(None)).matches([] if self.document is None else self.document.texts)
+        return (self.known or MemoryAnswer(None)).matches([] if self.document is None else self.document.texts)
 
     @property
     def read(self) -> Sequence[Similar]:
@@ -163,7 +163,7 @@ async def _recall(service: Service, found: Sequence[Translated], question: Trans
         some = [(one, one.document) for one in found if one.document and (one.source, one.target) == pair]
         plain = question.kind == "text"
         sought = [
-            Sought(one.text if plain else "", document.originals, one.context[-1] if one.context else "")
+            MemoryQuery(one.text if plain else "", document.originals, one.context[-1] if one.context else "")
             for one, document in some
         ]
         model = some[0][0].model  # one for each pair
@@ -228,7 +228,7 @@ async def translate_file(
     terms = await service.glossaries.lines_within(glossary, found.texts)
     question = Predict((), explain=found.explain, glossary=terms)
     served = service.memories.of(*pair) if memory else None
-    known = await served.recall_file(found.originals, model.reads_memory) if served else Known(None)
+    known = await served.recall_file(found.originals, model.reads_memory) if served else MemoryAnswer(None)
     matches, lines = known.matches(found.texts), _lines(model, found.texts)
     left = places_left(matches)
     until = asyncio.get_running_loop().time() + FILE_PATIENCE * service.settings.request_timeout
@@ -330,7 +330,7 @@ async def _answer(some: list[Translated], wanted: Predict, seconds: float) -> No
     left = places_left(matches)
     for prefix in dict.fromkeys(prefixes[place] for place in left):  # usually none: each prefix is a question
         here = [place for place in left if prefixes[place] == prefix]
-        asked = Known(None, read).with_similar(texts, here)
+        asked = MemoryAnswer(None, read).with_similar(texts, here)
         answers = await _asked(model, replace(wanted, texts=asked, explain=explain, prefix=prefix), until)
         predictions |= zip(here, answers, strict=True)
     ordered = join_answers(sentences_of(some), matches, [predictions[place] for place in left])

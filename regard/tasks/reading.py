@@ -184,7 +184,7 @@ class ReadingTask(Task):
         """Return the pointer weights of the head, and each attention between words."""
         with recording(model) as records:
             cast(SpanReader, model).places(batch)
-        seen = cast(SpanReader, model).of_whole_passages(batch, records)
+        seen = cast(SpanReader, model).without_windowed(batch, records)
         fit = fitting(seen, {name: batch.sequences(name).mask.shape[1] for name in self.inputs})
         ids = {name: rows_of(batch.sequences(name)) for name in self.columns}
         found = []

@@ -12,7 +12,6 @@ from regard.attention.kernel_view import (
     chebyshev_kernel,
     exponential,
     gram,
-    smallest_eigenvalue,
     smoothed,
 )
 from regard.models import AttentionSettings, build_attention
@@ -20,6 +19,11 @@ from regard.models import AttentionSettings, build_attention
 DIM = 4
 LENGTHS = [6, 2, 0]
 MASK = torch.arange(6) < torch.tensor(LENGTHS).unsqueeze(-1)
+
+
+def smallest_eigenvalue(matrix: Tensor) -> Tensor:
+    """Smallest eigenvalue of symmetric matrices (..., n, n) → (...); of a Gram matrix at least 0, up to rounding."""
+    return torch.linalg.eigvalsh(matrix)[..., 0]
 
 
 def is_positive_semidefinite(matrix: Tensor, tolerance: float = 1e-6) -> Tensor:

@@ -138,4 +138,4 @@ def test_exchanged_sides_are_warned_of(tmp_path):
     for source, target, exchanged in ((more, long, False), (up, low, True)):
         with warnings.catch_warnings(action="always"):
             code, _, err = evaluate(run, "--source", source, "--target", target)
-        assert (code, err.count("sides exchanged")) == (0, exchanged)
+        assert (code, err.count("seem exchanged")) == (0, exchanged)

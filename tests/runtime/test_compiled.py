@@ -2,7 +2,6 @@
 
 import ctypes
 import io
-import logging
 import os
 import shutil
 import subprocess
@@ -11,8 +10,7 @@ import sys
 import pytest
 
 from regard.cli.app import report_compiling
-from regard.config.warnings import COMPILING
-from regard.runtime.compiled import library
+from regard.runtime.compiled import LOG, library
 
 pytestmark = pytest.mark.skipif(shutil.which("c++") is None, reason="no compiler here: nothing is compiled")
 
@@ -178,11 +176,10 @@ def test_a_mirror_of_no_struct_is_refused(pair):
     [(True, ["train"], 1), (True, ["predict", "--json"], 0), (True, ["train", "-q"], 0), (False, ["train"], 0)],
 )
 def test_a_person_at_a_terminal_is_told_once_of_a_compilation(source, monkeypatch, terminal, words, told):
-    log = logging.getLogger(COMPILING)
     stream = io.StringIO()
     monkeypatch.setattr(stream, "isatty", lambda: terminal, raising=False)
     monkeypatch.setattr(sys, "stderr", stream)
-    monkeypatch.setattr(log, "handlers", [])
+    monkeypatch.setattr(LOG, "handlers", [])
     report_compiling(words)
     made(source)
     made(source)
@@ -193,7 +190,7 @@ def test_a_machine_without_a_compiler_says_nothing_at_a_terminal(source, monkeyp
     stream = io.StringIO()
     monkeypatch.setattr(stream, "isatty", lambda: True, raising=False)
     monkeypatch.setattr(sys, "stderr", stream)
-    monkeypatch.setattr(logging.getLogger(COMPILING), "handlers", [])
+    monkeypatch.setattr(LOG, "handlers", [])
     monkeypatch.setenv("CXX", "no-such-compiler")
     report_compiling(["train"])
     assert (library(source), stream.getvalue()) == (None, "")

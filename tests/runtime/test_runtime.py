@@ -28,7 +28,7 @@ from regard.runtime import FolderError, RuntimeTranslator
 from regard.runtime.build import build
 from regard.runtime.engine import REALS, SHAPE, EngineFault
 from regard.runtime.library import SOURCE, VARIANTS, engine_library, variants_of
-from regard.runtime.processor import processor
+from regard.runtime.processor import system_processor
 
 ROOT = Path(__file__).parents[2]
 TEXTS = toy_lines(0, 60, "test")
@@ -346,7 +346,7 @@ def test_sizes_are_named_alike_in_both_languages():
 @pytest.mark.slow
 def test_every_variant_writes_the_same_texts(run, export, tmp_path):
     wanted = [one.text for one in load(run).predict(TEXTS, safeguards=False)]
-    variants = variants_of(platform.machine(), processor().flags)
+    variants = variants_of(platform.machine(), system_processor().flags)
     for one, file in zip(variants, build(variants, tmp_path), strict=True):
         found = RuntimeTranslator(export, library=ctypes.CDLL(str(file)), threads=1).translate(TEXTS, safeguards=False)
         assert (one.name, found) == (one.name, wanted)

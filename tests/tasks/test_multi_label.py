@@ -78,7 +78,7 @@ def test_an_unknown_label_is_named():
 
 def test_objectives_of_one_label_are_refused():
     model, task = built()
-    with pytest.raises(ConfigError, match="weighs classes"):
+    with pytest.raises(ConfigError, match="chooses one class"):
         OBJECTIVES.build(Choice("class_weighted"), Context(model, task))
     with pytest.raises(ConfigError, match="probabilities of all choices"):
         model.distributions(task.batch(task.encode(examples())))

@@ -86,7 +86,7 @@ def first_suspicious(longer: Iterator[str], shorter: Iterator[str], more: int) -
     if len(shorts) == _INSPECTED:
         return f"the first {_INSPECTED:,} lines match"
     if places:
-        return "no line from which all others are shifted: is the shorter file truncated?"
+        return "no missing line found: is the shorter file truncated?"
     return f"lines 1-{len(shorts):,} match: is the shorter file truncated?"
 
 

@@ -271,7 +271,7 @@ def _measure(plan: ComparisonPlan, failed: FailedRuns, *, quiet: bool) -> Result
 
 
 def _bags(plan: ComparisonPlan, *, quiet: bool) -> Bags:
-    """Return the statistics of a bag of words on the same texts, by fold; {} for other tasks, or without any folds."""
+    """Return the statistics of a bag of words on the same texts, by fold, or of seed 1; {} for other tasks."""
     firsts = {run.seed: run for run in reversed(plan.runs)}
     chosen = sorted(firsts) if plan.evaluator.folds else [1]
     try:

@@ -20,7 +20,7 @@ from regard.serve.engine.questions import MAX_METHODS, Similar
 from regard.serve.errors import bad
 from regard.serve.in_thread import LARGE, in_thread
 from regard.serve.languages import AUTO
-from regard.serve.memories import Sought
+from regard.serve.memories import MemoryQuery
 from regard.serve.security import OWN_PAGE
 from regard.serve.service import Service
 from regard.serve.settings import MIB
@@ -93,7 +93,7 @@ async def _text_of(service: Service, model: ServedModel, question: models.Forced
     most, similar, problem = model.read_together, Similar(), ""
     memory = service.memories.of(*model.languages) if question.memory and model.reads_memory else None
     if memory is not None:
-        (known,) = await memory.recall([Sought("", [question.source_text])], reads=model.reads_memory)
+        (known,) = await memory.recall([MemoryQuery("", [question.source_text])], reads=model.reads_memory)
         similar, problem = known.read[0] if known.read else (), known.problem
     if most == 1:
         return Pair(question.source_text, question.target_text, similar), problem

@@ -23,11 +23,11 @@ from typing import BinaryIO
 
 import torch
 
-from regard.config.warnings import log_compiling
 from regard.decoding import Unwanted
 from regard.errors import RegardError
 from regard.ops.memory import release_memory
 from regard.results import Prediction, as_line
+from regard.runtime.compiled import log_compiling
 from regard.serve.engine.answering import Answering, line_of
 from regard.serve.engine.capacity import BEAT, LANES
 from regard.serve.engine.core_scheduler import CoreScheduler, CoreTime, Work

@@ -11,7 +11,7 @@ from questions import ask, plain
 from regard.errors import ConfigError, DataError
 from regard.memory import TranslationMemory, TranslationUnit
 from regard.serve.engine import TooLate
-from regard.serve.memories import Memories, ServedMemory, Sought
+from regard.serve.memories import Memories, MemoryQuery, ServedMemory
 from regard.serve.security import Keys
 from regard.serve.settings import Settings
 
@@ -229,7 +229,7 @@ def test_exact_matches_of_all_sentences_are_one_query_and_wait_for_no_search(pla
 
     async def case():
         await memory._similar.slot._free.acquire()
-        return await memory.recall([Sought("", ["A dog runs.", "The cat sits.", "x"], "y")] * 3)
+        return await memory.recall([MemoryQuery("", ["A dog runs.", "The cat sits.", "x"], "y")] * 3)
 
     found = asyncio.run(asyncio.wait_for(case(), 20))
     assert [[len(matches) for matches in one.recall.matches] for one in found] == [[1, 1, 0]] * 3
