@@ -18,7 +18,9 @@ from small_configs import (
     of_masked,
     of_numbers,
     of_questions,
+    of_ratings,
     of_sentences,
+    of_several_labels,
     of_tags,
     of_texts,
     of_words,
@@ -130,6 +132,22 @@ def test_a_config_of_a_classifier_builds_trains_a_step_and_chooses(path, tmp_pat
     assert set(prediction.probabilities) in ({"de", "en"}, {"original", "shuffled"})
     assert prediction.text in prediction.probabilities
     assert sum(prediction.probabilities.values()) == pytest.approx(1.0)
+
+
+@each(of_several_labels)
+def test_a_config_of_several_labels_builds_trains_a_step_and_chooses(path, tmp_path):
+    run = tmp_path / "run"
+    assert train_run(read_experiment(path, [*small(path, tmp_path), f"run={run}"]), quiet=True)
+    (prediction,) = regard.load(run).predict(["ein Hund"])
+    assert set(prediction.probabilities) == {"de", "en"}
+
+
+@each(of_ratings)
+def test_a_config_of_ratings_builds_trains_a_step_and_predicts(path, tmp_path):
+    run = tmp_path / "run"
+    assert train_run(read_experiment(path, [*small(path, tmp_path), f"run={run}"]), quiet=True)
+    (prediction,) = regard.load(run).predict(["ein Hund"])
+    assert -10 < prediction.number < 10
 
 
 @each(of_compared)

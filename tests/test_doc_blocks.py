@@ -75,7 +75,7 @@ NOT_RUN = {  # commands that are read and not run, by what they say: the reason
     r"--column document": "vectors of documents: tests/runs",
     r"bert-base": "a foreign model: tests/runs",
     r"firefox": "a foreign model: tests/exchange",
-    r"translator\.(py|js)|^npm |--engine ": "the programs of an export: tests/exchange",
+    r"translator\.(py|js)|^npm |--engine |predict en-de-runtime": "the programs of an export: tests/exchange",
     r"regard repair\b": "trains until repairs hold: tests/recipes",
     r"regard-runtime|regard_runtime": "the engine without torch: tests/runtime",
     r"regard check .*(--suite|exports/)": "files of one's own: tests/reports/behaviour",

@@ -11,7 +11,7 @@ from regard.cli.emit import emit, say_unless
 from regard.cli.files import check_writable
 from regard.cli.help_page import Command, PageGroup
 from regard.cli.options import Json, Quiet
-from regard.errors import ConfigError, DataError, nearest
+from regard.errors import ConfigError, DataError, RegardError, nearest
 
 if TYPE_CHECKING:
     from regard.memory import TranslationMemory
@@ -59,10 +59,18 @@ def add_command(
     """
     from regard.memory import TranslationMemory, read_units
 
+    made = not memory.exists()
     store = TranslationMemory(memory, languages)
-    for file in files or []:
-        segments = (one._replace(author=author) for one in read_units(file, store.languages, everything=everything))
-        say_unless(quiet)(f"{file}: {store.add(segments):,} new segments")
+    try:
+        for file in files or []:
+            units = read_units(file, store.languages, everything=everything)
+            say_unless(quiet)(f"{file}: {store.add(one._replace(author=author) for one in units):,} new segments")
+    except RegardError:
+        if made and not len(store):  # an empty memory of wrong languages would refuse the right ones
+            store.close()
+            for ending in ("", "-wal", "-shm"):
+                memory.with_name(memory.name + ending).unlink(missing_ok=True)
+        raise
     say_unless(quiet)(f"{memory}: {len(store):,} segments, {' → '.join(store.languages)}")
 
 

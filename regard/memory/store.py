@@ -78,7 +78,7 @@ class TranslationMemory:
     ) -> None:
         self.path, self.seconds = Path(path), seconds
         if languages is None and not self.path.is_file():
-            raise DataError(self.path, "there is no such memory", hint="regard memory add MEMORY FILE... makes one")
+            raise DataError(self.path, "there is no such memory", hint=f"regard memory add {path} --languages en de")
         with self._faults():
             self._connection = sqlite3.connect(
                 self.path, timeout=seconds, isolation_level=None, check_same_thread=False, cached_statements=64

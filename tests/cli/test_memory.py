@@ -24,6 +24,13 @@ def regard(*words):
     return done
 
 
+def refused(*words):
+    """Return what a command that fails says."""
+    done = CliRunner().invoke(app, [str(word) for word in words])
+    assert done.exit_code == 2
+    return done.stderr
+
+
 def filled(tmp_path):
     memory, units, table = tmp_path / "m.memory", tmp_path / "old.tmx", tmp_path / "more.tsv"
     units.write_text(TMX, encoding="utf-8")
@@ -96,3 +103,17 @@ def test_refusals(tmp_path):
         (("add", memory, tmp_path / "old.tmx", "--languages", "en", "fr"), "has en → de, not en → fr"),
     ):
         assert unsaid(run("memory", *words), said) == []
+
+
+def test_an_addition_that_fails_leaves_no_empty_memory(tmp_path):
+    table, memory = tmp_path / "pairs.tsv", tmp_path / "new.memory"
+    table.write_text("a dog\tein Hund\n", encoding="utf-8")
+    refused("memory", "add", memory, tmp_path / "none.tsv", "--languages", "de", "fr")
+    assert [*tmp_path.iterdir()] == [table]
+    assert "1 segments, en → de" in regard("memory", "add", memory, table, "--languages", "en", "de").stderr
+    refused("memory", "add", memory, tmp_path / "none.tsv")
+    assert memory.exists()
+
+
+def test_a_memory_that_is_not_there_needs_its_languages(tmp_path):
+    assert "--languages" in refused("memory", "add", tmp_path / "new.memory", tmp_path / "pairs.tsv")

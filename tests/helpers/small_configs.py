@@ -76,8 +76,18 @@ def of_documents(path: Path) -> bool:
 
 
 def of_labels(path: Path) -> bool:
-    """Whether it classifies."""
-    return path.parent.name == "classification"
+    """Whether it chooses one label."""
+    return path.parent.name == "classification" and not of_several_labels(path)
+
+
+def of_several_labels(path: Path) -> bool:
+    """Whether a text may have several labels."""
+    return "task: multi_label" in path.read_text(encoding="utf-8")
+
+
+def of_ratings(path: Path) -> bool:
+    """Whether it predicts a number of a text."""
+    return "task: {name: regression" in path.read_text(encoding="utf-8")
 
 
 def of_compared(path: Path) -> bool:
@@ -87,7 +97,7 @@ def of_compared(path: Path) -> bool:
 
 def of_numbers(path: Path) -> bool:
     """Whether it predicts a number of two texts."""
-    return path.parent.name == "regression"
+    return path.parent.name == "regression" and not of_ratings(path)
 
 
 def of_questions(path: Path) -> bool:
@@ -125,6 +135,7 @@ def small(path: Path, folder: Path) -> list[str]:
     """Changes that make a config small and have it read a few lines, which are written to the folder."""
     kind = "pairs" if of_compared(path) else "documents" if of_documents(path) else path.parent.name
     kind = "talks" if path.stem.startswith("ted-") else kind
+    kind = "several_labels" if of_several_labels(path) else "ratings" if of_ratings(path) else kind
     write = WRITERS.get(kind, _pairs_in)
     beside = [*_routes_in(folder, path), *_pairs_beside(folder, path)]
     changes = [*_shrunk(path), *write(folder), *_vectors_in(folder, path), *beside]
@@ -250,6 +261,19 @@ def _labels_in(folder: Path) -> list[str]:
     return ["data.folds=null", *(f"data.{part}={reader}" for part in ("train", "dev", "test"))]
 
 
+def _several_labels_in(folder: Path) -> list[str]:
+    """The language of each text as its only label."""
+    return [change.replace("label: 1", "labels: 1") for change in _labels_in(folder)]
+
+
+def _ratings_in(folder: Path) -> list[str]:
+    """A number for each text."""
+    changes = [change.replace("label: 1", "number: 1") for change in _labels_in(folder)]
+    table = (folder / "labels.tsv").read_text("utf-8").replace("de\t", "1\t").replace("en\t", "2\t")
+    (folder / "labels.tsv").write_text(table, encoding="utf-8")
+    return changes
+
+
 def _compared_in(folder: Path) -> list[str]:
     """Whether two texts mean the same."""
     same = [f"{source}\t{target}\tyes\n" for source, target in PAIRS]
@@ -300,7 +324,9 @@ WRITERS = {
     "generation": _lines_in,
     "classification": _labels_in,
     "pairs": _compared_in,
+    "ratings": _ratings_in,
     "regression": _related_in,
+    "several_labels": _several_labels_in,
     "reading": _questions_in,
     "tagging": _tags_in,
     "talks": _talks_in,

@@ -3,16 +3,15 @@ const { readFileSync } = require("node:fs");
 const page = readFileSync(process.argv[2], "utf8"), lines = JSON.parse(readFileSync(0, "utf8"));
 const part = (id) => page.match(new RegExp(`<script type="[^"]+" id="${id}">([^<]*)</script>`))[1];
 const program = page.match(/\/\/ begin of the search\n([\s\S]*?)\/\/ end of the search\n/)[1];
-const found = lines.map(() => ""), asked = lines.map((text, at) => ({ text, at })).filter(({ text }) => text.trim());
+const asked = new Set(lines.filter((text) => text.trim())), found = new Map(); // a page answers equal lines once
 const port = { postMessage: heard };
-let left = asked.length;
 
-function heard({ ready, fault, at, row, most }) {
-  if (ready && left) port.onmessage({ data: asked });
+function heard({ ready, fault, text, row, most }) {
+  if (ready && asked.size) port.onmessage({ data: [...asked].map((line) => ({ text: line })) });
   else if (fault) throw new Error(fault);
-  else if (most) throw new Error(`line ${at + 1}: at most ${most} pieces`);
-  else if (row) [found[at], left] = [row.text, left - 1];
-  if (!left) process.stdout.write(JSON.stringify(found));
+  else if (most) throw new Error(`line ${lines.indexOf(text) + 1}: at most ${most} pieces`);
+  else if (row) found.set(text, row.text);
+  if (found.size === asked.size) process.stdout.write(JSON.stringify(lines.map((line) => found.get(line) ?? "")));
 }
 
 new Function(`${program}\nreturn search;`)()(port);

@@ -25,4 +25,4 @@ def hopeless_plan(experiment: Experiment, updates: int | None) -> str:
     ratios = np.exp(read_coefficients().network["bleu"].samples(facts.features(), np.random.default_rng(1)))
     high = float(np.quantile(ratios, _SURE))
     few = f"about {updates:,.0f} updates in {training.max_minutes:.3g} minutes"
-    return f"{few} stay below {high:.0%} of what phrases reach (forecast)" if high < _FAR else ""
+    return f"{few} stay below {max(high, 0.01):.0%} of what phrases reach (forecast)" if high < _FAR else ""
