@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -15,9 +16,10 @@ from regard.data.columns import learn_columns
 from regard.data.examples import Example
 from regard.errors import ConfigError, DataError
 from regard.models import MODELS
+from regard.predictor import Predictor
 from regard.predictor.confidence import abstained
 from regard.predictor.line_answers import LineFormat, squad_predictions
-from regard.recipes.threshold_tuning import thresholds
+from regard.recipes.threshold_tuning import thresholds, tune_threshold
 from regard.registry import Choice
 from regard.tasks.reading import ReadingTask
 
@@ -214,6 +216,24 @@ def test_a_threshold_is_chosen_on_the_dev_set_and_kept(run):
     kept = json.loads((run / "run" / "threshold.json").read_text())
     assert regard.load(run / "run").setup.threshold == kept["threshold"]
     assert unsaid(command("tune", run / "run", "--rounds", "2"), "--rounds: tunes weights") == []
+
+
+def test_the_tuned_threshold_is_the_best_one(run, monkeypatch):
+    """Of unsure answers, the one likeliest to be none is none in the dev set: wrong at the usual threshold."""
+    rows = questions(12)
+    rows[10] = (*rows[10][:3], [])
+    chances = [0.9 if row % 2 else 0.2 + 0.02 * row for row in range(12)]
+    predict = Predictor.predict
+
+    def unsure(self, lines, **options):
+        spans = [one.span() for one in predict(self, lines, **options)]
+        pairs = zip(spans, chances, strict=True)
+        return [replace(one, null=one.score + math.log(chance / (1 - chance))).decided(0.5) for one, chance in pairs]
+
+    monkeypatch.setattr(Predictor, "predict", unsure)
+    tuned = tune_threshold(run / "run", [f"data.dev={squad(run / 'other.json', rows)}"])
+    assert (tuned.before, tuned.after) == (pytest.approx(1100 / 12), 100.0)
+    assert tuned.threshold == pytest.approx(0.38)
 
 
 def test_scores_of_a_model_that_always_answers_are_refused(run):
