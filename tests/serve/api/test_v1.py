@@ -23,6 +23,7 @@ FIELDS = (
     "by",
     "document",
     "html",
+    "memory",
     "model",
     "reasons",
     "source",

@@ -96,6 +96,7 @@ STORY = ("1 Mary went home.\n2 Where is Mary? \thome\t1\n3 John went out.\n4 Whe
 WORDS = "a\tDET\ndog\tNOUN\n\ndogs\tNOUN\nrun\tVERB\n\n" * 8
 TABLE = "a fine film\tgood\na dull film\tbad\n" * 6
 PAIRS = "a dog runs\tit moves\tyes\na dog sleeps\tit moves\tno\n" * 6
+RATED = PAIRS.replace("yes", "4.5").replace("no", "1")
 GRID = "0 0 1 0 0 0 1 0 1; 0 1 0 0 0 0 1 0 0; 0 1 0 0 0 0 1 0 0; 0 0 1 0 1 0 0 0 0"
 ASKED = "Mary went home.\tWhere is Mary?"
 NUMBER = "numbers: 'one' is not a number"
@@ -149,6 +150,9 @@ SERVED = {
     "masked_language_model": Served(
         "{{name: parallel, files: {{text: {}}}}}", LINES, "a d<mask>g", settings=MASKED
     ),
+    "multi_label": Served(
+        "{{name: tsv, file: {}, header: false, fields: {{text: 1, labels: 2}}}}", TABLE, "a dull film"
+    ),
     "next_sentence": Served("{{name: next_sentence, file: {}}}", DOCUMENTS, "a dog runs\tit barks", settings=MASKED),
     "pairs": Served(
         "{{name: tsv, file: {}}}", PAIRS, "a dog runs\tit moves", "a dog\t ", "text: has an empty field 2"
@@ -168,6 +172,14 @@ SERVED = {
     ),
     "unpaired_translation": Served(
         "{{name: parallel, files: {{source: {0}, target: {0}}}}}", LINES, "a dog", settings=(*UNPAIRED, *CHARACTERS)
+    ),
+    "pair_regression": Served(
+        "{{name: tsv, file: {}, header: false, fields: {{first: 1, second: 2, number: 3}}}}",
+        RATED,
+        "a dog runs\tit moves",
+    ),
+    "regression": Served(
+        "{{name: tsv, file: {}, header: false, fields: {{text: 1, number: 3}}}}", RATED, "a dog runs"
     ),
     "word_vectors": Served("{{name: parallel, files: {{text: {}}}}}", LINES, "a dog", settings=UNCASED),
 }  # fmt: skip

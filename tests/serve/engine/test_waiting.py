@@ -95,7 +95,7 @@ def test_only_those_that_wait_here_are_taken(loop):
     queue = Waiting()
     queue.add(QueuedRequest(question, [0, 2], [TextCost(3), TextCost(4)], loop.create_future(), before=10))
     items = queue.take(100)
-    assert [(*item.text, item.size, item.place) for item in items] == [("a", "x", 4, 10), ("c", "z", 5, 12)]
+    assert [(*item.text[:2], item.size, item.place) for item in items] == [("a", "x", 4, 10), ("c", "z", 5, 12)]
 
 
 @pytest.mark.parametrize(
