@@ -60,16 +60,24 @@ class LabelsAnswer(ReadAnswer[LabelsPrediction]):
     def deciding(self, prediction: LabelsPrediction) -> list[float]:
         return [*prediction.probabilities.values()]
 
+    def choices(self, prediction: LabelsPrediction) -> list[list[float]]:
+        """Return of every label, in alphabetical order, that the text has it and that it has not, whatever decides."""
+        return [[chance, 1 - chance] for _, chance in sorted(prediction.probabilities.items())]
+
+    def right_choices(self, prediction: LabelsPrediction, right: str, column: "TextColumn") -> list[int]:
+        wanted = {*read_labels(right)}
+        return [0 if name in wanted else 1 for name in sorted(prediction.probabilities)]
+
     def correct_items(self, prediction: LabelsPrediction, right: str, column: "TextColumn") -> list[bool]:
         given, wanted = {*prediction.labels}, {*read_labels(right)}
         return [(name in given) == (name in wanted) for name in sorted(prediction.probabilities)]
 
     def recalibrated(self, prediction: LabelsPrediction, probabilities: Sequence[Sequence[float]]) -> LabelsPrediction:
         """Return a prediction with other probabilities of labels; those that are answered stay."""
-        given, sure = {*prediction.labels}, [one for one, _ in probabilities]
-        mended = dict(zip(sorted(prediction.probabilities), sure, strict=True))
-        chances = {name: mended[name] if name in given else 1 - mended[name] for name in prediction.probabilities}
-        return replace(prediction, probabilities=chances, confidences=sure)
+        mended = dict(zip(sorted(prediction.probabilities), (has for has, _ in probabilities), strict=True))
+        chances = {name: mended[name] for name in prediction.probabilities}
+        found = replace(prediction, probabilities=chances)
+        return replace(found, confidences=found.item_probabilities())
 
     def lines(self, prediction: LabelsPrediction) -> "Iterator[RenderableType]":
         """Return the labels, a bar for each of the likeliest, and the texts, coloured by attention."""

@@ -11,7 +11,7 @@ from regard.evaluation.metric import Corpus, Metric, Statistics
 class ClassMetric(Metric, ABC):
     """A figure out of how often each class is rightly given, given, and the right answer.
 
-    The classes are those of the references, and one more: all labels that no reference has.
+    The classes are those of the references, and one more: all labels that no reference has, each given one counting.
     """
 
     answer_kind = "label"
@@ -19,15 +19,17 @@ class ClassMetric(Metric, ABC):
     def statistics(self, corpus: Corpus) -> Statistics:
         """(example, 3 · (classes + 1)): whether it is rightly given a class, is given it, and is of it.
 
-        The last class stands for labels that no reference has.
+        The last class stands for labels that no reference has: how many of them the example is given.
         """
         classes = classes_of(corpus, self.cut)
         found = np.zeros((len(corpus.hypotheses), 3, len(classes) + 1))
         for row, (given, several) in enumerate(zip(corpus.hypotheses, corpus.references, strict=True)):
-            labels = {classes.get(label, len(classes)) for label in self.cut(given)}
+            answered = {*self.cut(given)}
+            labels = {classes[label] for label in answered if label in classes}
             right = {classes[label] for label in self.cut(several[0])}
             for place, some in enumerate((labels & right, labels, right)):
                 found[row, place, [*some]] = 1
+            found[row, 1, -1] = len(answered) - len(labels)
         return found.reshape(len(found), -1)
 
     def cut(self, text: str) -> list[str]:

@@ -63,8 +63,18 @@ def test_a_threshold_decides_again():
     assert [row.decided(one, limit).text for limit in (0.95, 0.5, 0.3, 0.1)] == ["-", "a", "a, b", "a, b, c"]
     assert row.decided(one, 0.3).score == pytest.approx(math.log(0.9 * 0.4 * 0.8))
     assert row.correct_items(one, "a, b", None) == [True, False, True]
-    mended = row.recalibrated(one, [[0.8, 0.2], [0.7, 0.3], [0.9, 0.1]])
-    assert mended.probabilities == pytest.approx({"a": 0.8, "b": 0.3, "c": 0.1})
+
+
+def test_a_calibration_is_of_having_a_label_whatever_decides():
+    one = LabelsPrediction("x", "a", 0.0, probabilities={"b": 0.4, "a": 0.9, "c": 0.2})
+    row = LabelsAnswer()
+    for limit, sure in ((0.5, [0.8, 0.7, 0.9]), (0.3, [0.8, 0.3, 0.9])):
+        answer = row.decided(one, limit)
+        assert row.choices(answer) == [pytest.approx([chance, 1 - chance]) for chance in (0.9, 0.4, 0.2)]
+        assert row.right_choices(answer, "b, c", None) == [1, 0, 0]
+        mended = row.recalibrated(answer, [[0.8, 0.2], [0.3, 0.7], [0.1, 0.9]])
+        assert mended.probabilities == {"a": 0.8, "b": 0.3, "c": 0.1}
+        assert mended.confidences == pytest.approx(sure)
 
 
 def test_an_unknown_label_is_named():
@@ -171,3 +181,7 @@ def test_arrays_of_json_lines_are_labels(tmp_path):
         read(["b"], ["a, b"])
     with pytest.raises(DataError, match="array of strings, and has a number"):
         read([1.5])
+    assert read(["-"]) == ["-"]
+    for values in (["a", "-"], ["a", " "], [""]):
+        with pytest.raises(DataError, match=r"a.jsonl:2: .*cannot be a label"):
+            read(["b"], values)

@@ -15,14 +15,14 @@ from regard.data.readers.tables import FIRST_ROWS
 from regard.errors import DataError, PartError, nearest
 from regard.records import SEVERAL_LABELS
 from regard.text.clean import without_surrogates
-from regard.text.label_sets import write_labels
+from regard.text.label_sets import NO_LABELS, write_labels
 
 _CODES = {"source", "target"}
 _CORRECTION = {"q", "s", *_CODES}  # the fields of a line that `regard serve --suggestions` writes
 
 
 class JsonlReader(FileReader):
-    """`fields` gives the key of each column; by default its own name. An integer is read as text.
+    """`fields` gives the key of each column; by default its own name. A number is read as text.
 
     Half of a surrogate pair ("\\ud800") becomes U+FFFD. Of the column `labels` an array of strings is several labels.
     """
@@ -81,8 +81,8 @@ class JsonlReader(FileReader):
             if name not in row:
                 raise DataError(path, f"the object has no '{name}'", line=number, hint=nearest(name, row))
             value = row[name]
-            if isinstance(value, int) and not isinstance(value, bool):  # a label is often a number
-                value = str(value)
+            if isinstance(value, (int, float)) and not isinstance(value, bool):  # a label is often a number
+                value = repr(value)
             if column == SEVERAL_LABELS and isinstance(value, list):
                 value = self._labels(path, number, name, value)
             if not isinstance(value, str):
@@ -98,6 +98,9 @@ class JsonlReader(FileReader):
         if parted := [one for one in values if "," in one]:
             problem = f"the label '{parted[0]:.60}' has a comma, which separates labels"
             raise DataError(path, problem, line=number, hint="write it without")
+        if values != [NO_LABELS] and (none := [one for one in values if one.strip() in ("", NO_LABELS)]):
+            problem = f"'{none[0]:.60}' of '{name}' cannot be a label, for it says that there is none"
+            raise DataError(path, problem, line=number, hint="leave it out, or give the label another name")
         return write_labels(values)
 
 

@@ -241,13 +241,18 @@ def test_a_short_row_is_empty_on_one_side(tmp_path, name, sign):
         ("{}", r"the object has no 'source' \(there is none\)"),
         ('{"source": "a", "target": null}', "'target' must be a string, not null"),
         ('{"source": true, "target": "b"}', "'source' must be a string, not a truth value"),
-        ('{"source": 1.5, "target": "b"}', "'source' must be a string, not a number"),
+        ('{"source": [1.5], "target": "b"}', "'source' must be a string, not an array"),
     ],
 )
 def test_rows_that_are_no_objects_of_strings_are_named(tmp_path, row, problem):
     path = save(tmp_path / "t.jsonl", ['{"source": "a", "target": "b"}', row])
     with pytest.raises(DataError, match=r"t\.jsonl:2: " + problem):
         read("jsonl", file=path)
+
+
+def test_numbers_of_json_are_texts_that_read_back(tmp_path):
+    path = save(tmp_path / "t.jsonl", ['{"source": "a b", "target": 3.5}', '{"source": 0.1, "target": -7}'])
+    assert list(read("jsonl", file=path)) == [(1, "a b", "3.5"), (2, "0.1", "-7")]
 
 
 def test_settings_that_change_what_is_read_change_the_key(tmp_path):
