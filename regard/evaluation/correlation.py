@@ -8,7 +8,7 @@ import numpy as np
 
 from regard.arrays import Floats
 from regard.errors import RegardError
-from regard.evaluation.metric import Corpus, MeanMetric, Metric, Statistics
+from regard.evaluation.metric import Corpus, Metric, Rate, Statistics
 from regard.text.numbers import number_or_none
 
 
@@ -24,13 +24,15 @@ class CorrelationMetric(Metric, ABC):
     def statistics(self, corpus: Corpus) -> Statistics:
         """[1, x, y, x², y², x·y] of each example, x and y from their means; of several references the first counts."""
         given, wanted = numbers_of(corpus.hypotheses), numbers_of([several[0] for several in corpus.references])
-        x, y = (one - one.mean() for one in map(self.values, (given, wanted)))
+        x, y = (_centred(self.values(one)) for one in (given, wanted))
         return np.stack([np.ones_like(x), x, y, x * x, y * y, x * y], axis=1)
 
     def value(self, sums: Statistics) -> float:
         n, x, y, xx, yy, xy = sums.tolist()
-        spread = max(n * xx - x * x, 0.0) * max(n * yy - y * y, 0.0)
-        return 100 * (n * xy - x * y) / sqrt(spread) if spread > _TINY * (n * n) ** 2 else 0.0
+        spreads = n * xx - x * x, n * yy - y * y
+        if spreads[0] <= _ROUNDING * n * xx or spreads[1] <= _ROUNDING * n * yy:
+            return 0.0
+        return 100 * (n * xy - x * y) / (sqrt(spreads[0]) * sqrt(spreads[1]))
 
     def signature(self, corpus: Corpus) -> str:
         return f"correlation:{self.name}"
@@ -64,8 +66,8 @@ class SpearmanCorrelation(CorrelationMetric):
         return ranks
 
 
-class NumberError(MeanMetric, ABC):
-    """The code that errors of numbers share."""
+class NumberError(Rate, ABC):
+    """The code that errors of numbers share: means; of several references the nearest counts."""
 
     answer_kind = "number"
     higher_is_better = False
@@ -77,10 +79,16 @@ class NumberError(MeanMetric, ABC):
     def check(self, references: Sequence[str]) -> None:
         numbers_of(references)
 
-    def difference(self, text: str, reference: str) -> float:
-        """Return the predicted number minus the right one."""
-        given, wanted = numbers_of([text, reference])
-        return float(given - wanted)
+    def statistics(self, corpus: Corpus) -> Statistics:
+        """[error, 1] of each example."""
+        given, most = numbers_of(corpus.hypotheses), max(map(len, corpus.references))
+        columns = ([several[min(place, len(several) - 1)] for several in corpus.references] for place in range(most))
+        errors = np.min([self.errors(given - numbers_of(column)) for column in columns], axis=0)
+        return np.stack([errors, np.ones_like(errors)], axis=1)
+
+    @abstractmethod
+    def errors(self, differences: Floats) -> Floats:
+        """Return the errors of predicted numbers minus the right ones (example,)."""
 
 
 class MeanSquaredError(NumberError):
@@ -89,8 +97,8 @@ class MeanSquaredError(NumberError):
     aliases = "mse"
     name = "mean squared error"
 
-    def of_one(self, text: str, reference: str) -> float:
-        return self.difference(text, reference) ** 2
+    def errors(self, differences: Floats) -> Floats:
+        return differences**2
 
 
 class MeanAbsoluteError(NumberError):
@@ -99,11 +107,18 @@ class MeanAbsoluteError(NumberError):
     aliases = "mae"
     name = "mean absolute error"
 
-    def of_one(self, text: str, reference: str) -> float:
-        return abs(self.difference(text, reference))
+    def errors(self, differences: Floats) -> Floats:
+        return np.abs(differences)
 
 
-_TINY = 1e-24  # of a variance; a smaller one is of rounding
+_ROUNDING = 1e-13  # of the sum of squares; a smaller variance is of rounding
+
+
+def _centred(numbers: Floats) -> Floats:
+    """Return numbers from their mean; zeros where they differ by rounding alone."""
+    found: Floats = numbers - numbers.mean()
+    rounding = 4 * np.finfo(np.float64).eps * np.abs(numbers).max()
+    return found if np.ptp(numbers) > rounding else np.zeros_like(found)
 
 
 def numbers_of(texts: Sequence[str]) -> Floats:

@@ -80,7 +80,7 @@ def compare_statistics(
     )
     figures = resampled(measure, statistics, resamples=resamples, seed=seed)
     differences = figures[:, 1] - figures[:, 0]
-    exact = mcnemar(statistics_a, statistics_b)
+    exact = mcnemar(statistics_a, statistics_b) if measure.higher_is_better else None  # ones of a loss are wrong
     return SignificanceTest(a, b, b.value - a.value, _interval(differences), two_sided(differences), exact)
 
 

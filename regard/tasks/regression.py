@@ -47,8 +47,7 @@ class NumberTask(LabelTask, ABC):
         column, found = cast(NumberColumn, self.vocabularies[self.last]), list[Prediction]()
         for source, unread, one in zip(self._sources(batch), self._unread(batch), numbers, strict=True):
             warning = UNKNOWN_WORDS.format(name=unread).replace("label", "number") if unread else ""
-            number = column.number(one)
-            found.append(NumberPrediction(source, f"{number:.6g}", 0.0, number=number, warning=warning))
+            found.append(NumberPrediction(source, column.text(one), 0.0, number=column.number(one), warning=warning))
         return found
 
     def _answers(self, batch: Batch) -> list[str]:
@@ -56,7 +55,7 @@ class NumberTask(LabelTask, ABC):
 
 
 def _number(column: object, standardised: float) -> str:
-    return f"{cast(NumberColumn, column).number(standardised):.6g}"
+    return cast(NumberColumn, column).text(standardised)
 
 
 def _of_numbers(spec: TaskSpec, examples: str) -> TaskSpec:

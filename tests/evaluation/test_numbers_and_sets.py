@@ -58,6 +58,11 @@ def test_wrong_labels_do_not_lower_the_hamming_loss():
     assert parts == [[2, 2, 2]] * 2
 
 
+def test_every_label_that_no_reference_has_counts():
+    """Of a, x, y and z beside a: 2 · 1 / (4 + 1)."""
+    assert value("labels_f1", ["a, x, y, z"], ["a"]) == pytest.approx(40)
+
+
 def test_label_sets_are_read_as_they_are_written():
     assert read_labels(" b , a,b,, ") == ["b", "a"]
     assert read_labels("-") == read_labels("") == []
@@ -85,6 +90,30 @@ def test_correlations_and_errors_are_those_of_numpy():
 def test_equal_answers_correlate_with_nothing():
     assert value("pearson", ["3", "3", "3"], ["1", "2", "3"]) == 0.0
     assert value("spearman", ["1", "2", "3"], ["2e8", "2e8", "2e8"]) == 0.0
+
+
+@pytest.mark.parametrize("unit", [1e-7, 1e-30, 1e30])
+def test_a_correlation_does_not_depend_on_the_unit(unit):
+    rows = [[3.0, 1.0, 2.0, 5.0], [2.0, 1.0, 3.0, 4.0]]
+    given, wanted = ([repr(unit * one) for one in row] for row in rows)
+    assert value("pearson", given, given) == pytest.approx(100)
+    assert value("pearson", given, wanted) == pytest.approx(100 * np.corrcoef(*rows)[0, 1])
+
+
+def test_what_differs_by_rounding_alone_correlates_with_nothing():
+    given = [repr(one) for one in (0.1 + 0.2, 0.3, 0.3)]
+    assert value("pearson", given, ["3", "2", "1"]) == value("pearson", ["0.1"] * 3, ["3", "2", "1"]) == 0.0
+
+
+def test_the_nearest_of_several_references_counts():
+    assert value("mean_absolute_error", ["1", "2"], [["5", "0"], ["2.5"]]) == pytest.approx(0.75)
+
+
+@pytest.mark.parametrize("name", ["mean_squared_error", "mean_absolute_error"])
+@pytest.mark.parametrize(("given", "wanted"), [(["1", "1", "good"], ["1"] * 3), (["1"] * 3, ["1", "1", "good"])])
+def test_errors_of_numbers_name_the_line(name, given, wanted):
+    with pytest.raises(RegardError, match="'good' of line 3 is not a number"):
+        value(name, given, wanted)
 
 
 @pytest.mark.parametrize("name", ["pearson", "spearman", "mean_squared_error"])

@@ -5,7 +5,11 @@ from itertools import product
 import numpy as np
 import pytest
 
+from regard.evaluation import METRICS
+from regard.evaluation.metric import corpus_of
 from regard.evaluation.paired_tests import mcnemar, wilcoxon
+from regard.evaluation.significance import compare_statistics
+from regard.registry import Choice
 
 
 def outcomes(right):
@@ -37,6 +41,14 @@ def test_equal_systems_do_not_differ():
 @pytest.mark.parametrize("table", [[[0.5, 1]], [[1, 2]], [[1, 1, 0]]], ids=["a loss", "tags", "classes"])
 def test_what_is_not_right_or_wrong_has_no_mcnemar(table):
     assert mcnemar(np.array(table, np.float64), np.array(table, np.float64)) is None
+
+
+@pytest.mark.parametrize(("name", "tested"), [("subset_accuracy", True), ("hamming_loss", False)])
+def test_a_loss_of_one_label_is_not_an_outcome(name, tested):
+    """Rows of both are 0 or 1 and 1; those of the loss are 1 where the answer is wrong."""
+    metric, right = METRICS.build(Choice(name)), ["a", "-", "a"]
+    tables = [metric.statistics(corpus_of(given, right)) for given in (right, ["-", "-", "a"])]
+    assert (compare_statistics(metric, *tables, "", resamples=20).mcnemar is not None) is tested
 
 
 @pytest.mark.parametrize("count", [1, 3, 6, 10, 30])

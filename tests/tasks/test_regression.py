@@ -1,6 +1,7 @@
 """Numbers for texts: standardised targets and losses by hand, a run that fits, and tables with words in them."""
 
 import json
+import math
 
 import pytest
 import torch
@@ -11,6 +12,7 @@ from regard.data.columns import learn_columns
 from regard.data.columns.number import NumberColumn
 from regard.data.examples import Example
 from regard.errors import ConfigError, DataError
+from regard.evaluation import METRICS
 from regard.models import MODELS
 from regard.registry import Choice
 from regard.tasks import TASKS
@@ -46,9 +48,30 @@ def test_numbers_are_standardised_and_read_back():
     assert column.decode(column.encode("1e9")) == "1002"  # a thousand standard deviations
     with pytest.raises(DataError, match="'1_000' is not a number"):
         column.encode("1_000")
-    for values, problem in ((["a"], "no number"), (["2", "2.0"], "all 2 numbers are 2")):
+    for values, problem in (
+        (["a"], "no number"),
+        (["2", "2.0"], "all 2 numbers are 2"),
+        (["0.1"] * 3, "all 3 numbers are 0.1"),  # whose deviation is 1e-17 by rounding
+    ):
         with pytest.raises(DataError, match=problem):
             NumberColumn.learn(values, Choice("words"))
+
+
+def test_numbers_far_from_zero_stay_apart():
+    """Times in seconds, ten minutes apart; a standardised number is float32."""
+    times = [str(1_700_000_000 + 600 * step) for step in (0, 1, 1, 2, 3)]
+    column = NumberColumn.learn(times, Choice("words"))
+    decoded = [column.decode(column.encode(one)) for one in times]
+    assert [float(one) for one in decoded] == pytest.approx([float(one) for one in times], rel=0, abs=0.01)
+    given = [column.text(one) for one in column.collate([column.encode(one) for one in times]).flatten().tolist()]
+    metric = METRICS.build(Choice("pearson"))
+    assert metric.score(given, times).value == pytest.approx(100)
+    assert metric.score(given, decoded).value == pytest.approx(100)
+
+
+@pytest.mark.parametrize(("number", "text"), [(0.0, "0"), (-3.25, "-3.25"), (math.nan, "nan")])
+def test_any_number_has_a_text(number, text):
+    assert NumberColumn(0.0, 1.0).text(number) == text
 
 
 @pytest.fixture(scope="module")

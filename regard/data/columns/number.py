@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from regard.registry import Choice
 from regard.text.numbers import number_or_none
 
 _SCALE, _LARGEST = 10**6, 1000  # ids to a standard deviation, and standard deviations up to which numbers differ
+_DIGITS, _MOST = 6, 1e11  # of a number as text, and the ratio to the deviation at which all 17 digits are written
 _FILE = "number.json"
 _FORM = "a number such as 3.5, without unit; the column of the number is chosen by fields"
 
@@ -39,7 +41,7 @@ class NumberColumn(Column):
         numbers = np.array([found for value in values if (found := number_or_none(value)) is not None])
         if not len(numbers):
             raise DataError("number", "there is no number to learn from", hint=_FORM)
-        if not numbers.std() > 0:
+        if numbers.min() == numbers.max():  # the deviation of equal numbers may be above 0 by rounding
             raise DataError("number", f"all {len(numbers):,} numbers are {numbers[0]:g}", hint="nothing can be learnt")
         return cls(float(numbers.mean()), float(numbers.std()))
 
@@ -80,8 +82,17 @@ class NumberColumn(Column):
         """Return a number as it is in texts."""
         return self.mean + self.std * standardised
 
+    def text(self, standardised: float) -> str:
+        """Return a number with six digits, and one more for each power of ten that it has above the deviation.
+
+        So numbers far from 0 and near each other, such as times, stay apart; the last digit is never below an id.
+        """
+        number = self.number(standardised)
+        powers = int(math.log10(min(max(1.0, abs(number) / self.std), _MOST)))
+        return f"{number:.{_DIGITS + powers}g}"
+
     def decode(self, ids: Sequence[int]) -> str:
-        return f"{self.number(ids[0] / _SCALE - _LARGEST):.6g}"
+        return self.text(ids[0] / _SCALE - _LARGEST)
 
     def join(self, flat: NDArray[np.int64], lengths: NDArray[np.int64]) -> Tensor:
         """One standardised number a row: (batch,)."""

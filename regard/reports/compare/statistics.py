@@ -74,7 +74,7 @@ def figures(
     for name in _rivals(metric, tables, baseline):
         lead, leads = found[name].mean - found[baseline].mean, samples[name].means - samples[baseline].means
         difference = _difference(lead, leads)._replace(
-            mcnemar=_mcnemar(tables[baseline], tables[name], folds=folds),
+            mcnemar=_mcnemar(metric, tables[baseline], tables[name], folds=folds),
             wilcoxon=_wilcoxon(found[baseline].values, found[name].values) if paired else None,
         )
         found[name] = found[name]._replace(difference=difference)
@@ -105,12 +105,12 @@ def gains(
     return found
 
 
-def _mcnemar(before: Sequence[_Table], after: Sequence[_Table], *, folds: bool) -> McNemar | None:
+def _mcnemar(metric: Measure, before: Sequence[_Table], after: Sequence[_Table], *, folds: bool) -> McNemar | None:
     """Return the test of one training each, or of all folds together: answers of several seeds are not independent.
 
-    Other metrics than a share of right answers have tables that differ in width between folds.
+    None of a loss: its ones are wrong answers. Other metrics than a share of right answers have tables that differ in width between folds.
     """
-    right_or_wrong = all(one.shape[1] == 2 for one in (*before, *after))
+    right_or_wrong = metric.higher_is_better and all(one.shape[1] == 2 for one in (*before, *after))
     if right_or_wrong and (folds or len(before) == len(after) == 1):
         return mcnemar(np.concatenate(before), np.concatenate(after))
     return None
