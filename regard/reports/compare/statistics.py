@@ -108,7 +108,8 @@ def gains(
 def _mcnemar(metric: Measure, before: Sequence[_Table], after: Sequence[_Table], *, folds: bool) -> McNemar | None:
     """Return the test of one training each, or of all folds together: answers of several seeds are not independent.
 
-    None of a loss: its ones are wrong answers. Other metrics than a share of right answers have tables that differ in width between folds.
+    None of a loss: its ones are wrong answers.
+    Other metrics than a share of right answers have tables that differ in width between folds.
     """
     right_or_wrong = metric.higher_is_better and all(one.shape[1] == 2 for one in (*before, *after))
     if right_or_wrong and (folds or len(before) == len(after) == 1):
