@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class NumberPrediction(Prediction):
-    """A number: `text` has enough digits to distinguish it from its neighbours. The score is 0: no probability is predicted."""
+    """A number: `text` has enough digits to distinguish it from its neighbours.
+
+    The score is 0: no probability is predicted.
+    """
 
     answers = "numbers"
     number: float = field(default=0.0, kw_only=True)
