@@ -76,6 +76,8 @@ NOT_RUN = {  # commands that are read and not run, by what they say: the reason
     r"bert-base": "a foreign model: tests/runs",
     r"firefox": "a foreign model: tests/exchange",
     r"translator\.(py|js)|^npm |--engine |predict en-de-runtime": "the programs of an export: tests/exchange",
+    r"compare .*--folds": "a table without a test set: tests/cli/compare/test_folds.py",
+    r"runs/spam": "a table of two labels of one's own: tests/tasks/test_classification.py",
     r"regard repair\b": "trains until repairs hold: tests/recipes",
     r"regard-runtime|regard_runtime": "the engine without torch: tests/runtime",
     r"regard check .*(--suite|exports/)": "files of one's own: tests/reports/behaviour",

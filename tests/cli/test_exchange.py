@@ -89,7 +89,7 @@ def test_bad_import_is_one_line(words, parts, theirs, imported, tmp_path, monkey
 def test_export_of_an_import_is_opened_by_its_own_program(imported, texts, tmp_path):
     words = ["--to", "hf", "-o", tmp_path / "ours", "--text", texts, "--license", "mit"]
     said = regard("export", imported, *words).said
-    assert "transformers translates 4 of 4 texts as Regard does" in said
+    assert "translates 4 of 4 texts as Regard does" in said
     assert "license: mit" in (tmp_path / "ours" / "README.md").read_text("utf-8")
     assert "format" in json.loads((tmp_path / "ours" / "certificate.json").read_text())
 

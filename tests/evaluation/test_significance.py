@@ -67,6 +67,8 @@ def test_p_value_equals_that_of_all_draws():
 @pytest.mark.parametrize("name", [one for one in sorted(METRICS) if not issubclass(METRICS[one], ProbabilityMetric)])
 def test_identical_systems_do_not_differ(texts, name):
     references, a, _ = (column[:50] for column in texts)
+    if METRICS[name].answer_kind == "number":
+        references, a = ([f"{len(text)}" for text in column] for column in (references, a))
     comparison = paired_bootstrap(METRICS.build(Choice(name)), a, a, references, references)
     assert comparison.difference == 0
     assert comparison.interval == (0, 0)

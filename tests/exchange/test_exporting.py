@@ -77,7 +77,7 @@ def test_difference_is_refused(tmp_path, monkeypatch):
     from regard.exchange.huggingface import TransformersProgram
 
     monkeypatch.setattr(TransformersProgram, "translate", lambda self, texts: ["another"] * len(texts))
-    with pytest.raises(RegardError, match=r"0 of 24 texts equal .*first difference: line 1, "):
+    with pytest.raises(RegardError, match=r"translates 0 of 24 texts .*first difference: line 1, "):
         exported(predictor, tmp_path / "ours")
     assert not (tmp_path / "ours").exists()
 
@@ -94,7 +94,7 @@ def test_a_format_that_rounds_may_differ_in_few_texts(min_equal, written, tmp_pa
     if written:
         assert exported(predictor, tmp_path / "ours").equal == 23
     else:
-        with pytest.raises(RegardError, match="23 of 24 texts equal"):
+        with pytest.raises(RegardError, match="translates 23 of 24 texts"):
             exported(predictor, tmp_path / "ours")
     assert (tmp_path / "ours").exists() == written
 

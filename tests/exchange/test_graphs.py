@@ -186,7 +186,7 @@ def test_part_that_cannot_be_traced_is_named(network, tmp_path, monkeypatch):
 def test_difference_is_refused(network, tmp_path, monkeypatch):
     predictor = network("transformer")
     monkeypatch.setattr(GraphTranslator, "translate", lambda self, texts: ["another"] * len(texts))
-    with pytest.raises(RegardError, match=r"0 of 4 texts equal .*first difference: line 1, "):
+    with pytest.raises(RegardError, match=r"translates 0 of 4 texts .*first difference: line 1, "):
         export_folder(format_named("torch"), predictor, tmp_path / "out", texts=TEXTS, count=4, say=quiet)
     assert not (tmp_path / "out").exists()
 

@@ -81,6 +81,7 @@ def test_what_is_told_of_each_route(folder, loaded):
 @pytest.fixture
 def both(engine):
     """Two pairs of one engine, whose process a test plays."""
+    engine.cards[""]["predicted"] = "target"
     engine.cards |= {"back": {**engine.cards[""], "languages": ["de", "en"], "alphabet": "ab"}}
     return models_of(engine)
 
