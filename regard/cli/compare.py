@@ -23,7 +23,7 @@ ConfigsAndChanges = Annotated[
 ]
 CompareSeeds = Annotated[int | None, integer_option(min=1, help="Number of seeds. (default: 3, or one per fold)")]
 CompareFolds = Annotated[
-    int | None, integer_option(min=2, help="Cross-validation folds in place of seeds; of labels stratified ones.")
+    int | None, integer_option(min=2, help="Number of cross-validation folds, instead of seeds; stratified for labels.")
 ]
 CompareFolder = Annotated[
     Path | None, folder_option(help="Folder of runs, results and report. (default: runs/compare-...)")

@@ -43,7 +43,7 @@ class Schedule(ABC):
         return False
 
     def expect(self, updates: int) -> None:
-        """Take note of how many updates the limits of the training allow; most do not."""
+        """Set the expected number of updates; only schedules that end with the training use it."""
 
     def observe(self, score: float, higher_is_better: bool) -> None:
         """Take note of a validation; most do not."""

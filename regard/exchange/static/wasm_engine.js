@@ -1,4 +1,4 @@
-// The compiled engine on a page: ids in, ids out. See engine.cpp; SHAPE, REALS, STOPS and LIMITS are those of regard/runtime/engine.py.
+// The compiled engine on a page: ids in, ids out. See engine.cpp; SHAPE, REALS, STOPS and LIMITS come from regard/runtime/engine.py.
 class WasmEngine {
   // `wasm` and `weights` are bytes, `settings` those of translator.json.
   static async open(wasm, settings, weights) {

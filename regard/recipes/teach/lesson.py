@@ -46,7 +46,7 @@ _TESTED = "tested.jsonl"  # beside the run of a trial
 TRIALS_FILE = "trials.json"  # result of the trials: with -o an interrupted lesson does not repeat them
 LESSON_DIGEST = "lesson"  # in this file: of what the result depends on
 _FEW_UPDATES, _EACH, _MANY_UPDATES = 80, 4, 400  # at least; for each correction, up to so many; then one for each
-_SEARCHED, _TUNED = 20_000, 2_000  # old pairs that are read, and those of them by which the part of a change is chosen
+_SEARCHED, _TUNED = 20_000, 2_000  # old pairs that are read; pairs of these on which the part of a change is chosen
 _MARGIN = 0.5  # of that part: the loss of old text grows with its square, and other old text may lose more
 
 
