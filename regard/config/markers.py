@@ -1,7 +1,6 @@
 """Markers in `Annotated[…]`, by which plain values are read into groups, parts and lists of parts."""
 
 from collections.abc import Callable, Iterable, Mapping
-from contextvars import ContextVar
 from functools import cache, cached_property
 from typing import Any, TypeVar
 
@@ -20,8 +19,7 @@ Unnamed = Callable[[Mapping[str, Any]], Mapping[str, Any] | None]
 Advice = Callable[[Any], str]  # for a value that cannot stand there → a hint, or ""
 _T = TypeVar("_T")
 
-DEPTH = 2  # how often a part of a table that is made of parts of that table is described in full
-_AROUND: ContextVar[tuple[Any, ...]] = ContextVar("described just now", default=())
+_DEFINED = "defined"  # pydantic would resolve "$ref" itself, so a reference has this key until all is described
 
 
 class FieldsOf(Marker):
@@ -139,16 +137,16 @@ class PartOf(Marker):
         return Choice(name, {key: item for key, item in settings if key in given or key not in self.table.inherits})
 
     def schema(self) -> dict[str, Any]:
-        """A name alone where nothing must be given, or an object. Parts of parts of parts may have any settings."""
-        around = _AROUND.get()
-        if around.count(self) == DEPTH:
-            names = {"enum": sorted(self.table)}
-            return {"anyOf": [names, {"type": "object", "properties": {"name": names}, "required": ["name"]}]}
-        token = _AROUND.set((*around, self))
-        try:
-            rows = {name: self.table.model(name).schema_object() for name in sorted(self.table)}
-        finally:
-            _AROUND.reset(token)
+        """A reference to the table's definition, which parts of parts have, too."""
+        same = [one for one in _DEFINITIONS if one.table.place == self.table.place]
+        known = next((one for one in same if (one.table, one.short) == (self.table, self.short)), None)
+        if known is None:
+            _DEFINITIONS[self] = f"{self.table.place}{len(same) + 1 if same else ''}"
+        return {_DEFINED: _DEFINITIONS[known or self]}
+
+    def definition(self) -> dict[str, Any]:
+        """A name alone where nothing must be given, or an object."""
+        rows = {name: self.table.model(name).schema_object() for name in sorted(self.table)}
         free = [name for name, row in rows.items() if not row.get("required")]
         listed = {"enum": sorted({*free, *self.aliases})}
         text: dict[str, Any] = {"type": "string"} if self.short and not self.aliases else listed
@@ -181,6 +179,9 @@ class PartOf(Marker):
         if said is None and found is not None:
             said = {"name": found.name, **found.settings}
         return group if said is None else {**said, **{key: item for key, item in group.items() if key != "name"}}
+
+
+_DEFINITIONS: dict[PartOf, str] = {}  # one for each table, with its name in the schema
 
 
 def _old_names(rows: Iterable[type[Settings]]) -> dict[str, str]:
@@ -229,8 +230,27 @@ def spelled(kind: type, settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def schema_of(kind: type) -> dict[str, Any]:
-    """The JSON schema of a settings file that `read_settings` takes for `kind`."""
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **_group(kind).schema()}
+    """The JSON schema of a settings file that `read_settings` takes for `kind`, with a definition of each table."""
+    definitions = dict[str, Any]()
+    found = _referring(_group(kind).schema(), definitions)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **found, "$defs": definitions}
+
+
+def _referring(value: Any, definitions: dict[str, Any]) -> Any:
+    """Return a schema whose references are JSON schema's; add what they refer to."""
+    if isinstance(value, list):
+        return [_referring(item, definitions) for item in value]
+    if not isinstance(value, dict):
+        return value
+    found = {key: _referring(item, definitions) for key, item in value.items() if key != _DEFINED}
+    if _DEFINED not in value:
+        return found
+    place = value[_DEFINED]
+    if place not in definitions:
+        definitions[place] = {}  # known before it is described: its parts may refer to it
+        (part,) = (part for part, name in _DEFINITIONS.items() if name == place)
+        definitions[place] |= _referring(part.definition(), definitions)
+    return {"$ref": f"#/$defs/{place}", **found}
 
 
 @cache

@@ -228,7 +228,7 @@ def _count(experiment: Experiment, part: str) -> int:
 def schema() -> dict[str, Any]:
     """Return the JSON schema of a config file."""
     found = {"title": "Regard experiment", **schema_of(Experiment)}
-    for row in found["properties"]["model"]["anyOf"]:
+    for row in found["$defs"]["model"]["anyOf"]:
         if "required" in row:  # the task names the row where the settings do not
             row["required"] = [name for name in row["required"] if name != "name"]
     return found

@@ -51,10 +51,10 @@ def quiet(line):
     """Print nothing."""
 
 
-def run_in(folder, *changes):
+def run_in(folder, *changes, pairs=1500):
     """The folder of a run of the toy grammar after a few updates."""
     for side, name in enumerate(("a.en", "a.de")):
-        (folder / name).write_text("\n".join(toy_lines(side, 1500)) + "\n", encoding="utf-8")
+        (folder / name).write_text("\n".join(toy_lines(side, pairs)) + "\n", encoding="utf-8")
     plain = ["text.tokenizer={name: subwords, size: 400}", "objective.label_smoothing=0"]  # else padding is likely
     settings = [*plain, *NETWORK, BEAM, *changes]
     train(changes=settings, source=folder / "a.en", target=folder / "a.de", run=folder / "run", quiet=True)
@@ -85,7 +85,7 @@ def agree(ours, theirs, n_best=1):
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_each_network_translates_alike(shape, tmp_path):
-    predictor = load(run_in(tmp_path, *SHAPES[shape], GREEDY))
+    predictor = load(run_in(tmp_path, *SHAPES[shape], GREEDY, "data.recombination=null"))
     certificate = export_folder(format_named("ctranslate2"), predictor, tmp_path / "ct2", texts=TEXTS, say=quiet)
     assert (certificate.texts, certificate.equal, certificate.first) == (60, 60, None)
     engine = load(tmp_path / "ct2", engine="ctranslate2")
@@ -254,7 +254,7 @@ def test_program_that_is_not_installed_is_one_line(run, export, tmp_path, monkey
     (["text.tokenizer=words"], r"text\.tokenizer"),
 ])  # fmt: skip
 def test_other_networks_are_refused_by_name(changes, place, tmp_path):
-    predictor = load(run_in(tmp_path, "training.max_updates=1", *changes))
+    predictor = load(run_in(tmp_path, "training.max_updates=1", *changes, pairs=200))
     with pytest.raises(RegardError, match=rf"this run cannot be exported: {place}"):
         export_folder(format_named("ctranslate2"), predictor, tmp_path / "ct2", say=quiet)
 

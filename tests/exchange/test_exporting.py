@@ -120,25 +120,34 @@ def test_imported_translator_goes_on_to_the_engine_without_torch(make, tmp_path)
     assert (certificate.equal, certificate.first) == (24, None)
 
 
+@pytest.fixture(scope="module")
+def many_languages(tmp_path_factory):
+    """A translator of many languages, whose code of the target begins each translation: its run, and its export."""
+    home = tmp_path_factory.mktemp("languages")
+    folder = m2m100_folder(home / "theirs")
+    run = import_folder(format_of(folder), folder, home / "run", count=0, say=quiet).predictor.run.path
+    export_folder(format_named("runtime"), load(run), home / "ours", texts=TEXTS, count=4, say=quiet)
+    return run, home / "ours"
+
+
 @pytest.mark.parametrize(
     "search", [{"size": 1}, {"at_limit": "cut", "max_extra": 6}, {"stop": "full"}, {"min_length": 4}], ids=str
 )
-def test_language_that_begins_a_translation_is_in_any_search(search, tmp_path):
-    folder = m2m100_folder(tmp_path / "theirs")
-    run = import_folder(format_of(folder), folder, tmp_path / "run", count=0, say=quiet).predictor.run.path
-    export_folder(format_named("runtime"), load(run), tmp_path / "ours", texts=TEXTS, count=4, say=quiet)
+def test_language_that_begins_a_translation_is_in_any_search(search, many_languages):
+    run, export = many_languages
     changed = load(run, [f"decoding.search.{name}={value}" for name, value in search.items()])
     ours = changed.predict(TEXTS, safeguards=False)
-    made = RuntimeTranslator(tmp_path / "ours", library=compiled_engine(), threads=1, **search)
+    made = RuntimeTranslator(export, library=compiled_engine(), threads=1, **search)
     for one, (other,) in zip(ours, made.translations(TEXTS, safeguards=False), strict=True):
         assert (other.text, other.finished, other.score) == (one.text, one.finished, one.score)
         forced = made.forced(one.source, one.text)
         assert forced.target[0] == "__de__"
 
 
-def test_language_that_begins_a_translation_is_in_graphs(tmp_path):
-    pytest.importorskip("onnxscript")
-    folder = m2m100_folder(tmp_path / "theirs")
-    predictor = import_folder(format_of(folder), folder, tmp_path / "run", count=0, say=quiet).predictor
-    certificate = export_folder(format_named("onnx"), predictor, tmp_path / "ours", texts=TEXTS, count=24, say=quiet)
+@pytest.mark.parametrize("name", ["torch", pytest.param("onnx", marks=pytest.mark.slow)])
+def test_language_that_begins_a_translation_is_in_graphs(name, many_languages, tmp_path):
+    if name == "onnx":
+        pytest.importorskip("onnxscript")
+    row, predictor = format_named(name), load(many_languages[0])
+    certificate = export_folder(row, predictor, tmp_path / "ours", texts=TEXTS, count=24, say=quiet)
     assert (certificate.equal, certificate.first) == (24, None)

@@ -90,7 +90,7 @@ def exported(network, tmp_path_factory):
     return export
 
 
-SLOW = ("ssru", "average", "luong")  # as the one before each of them, but for one part; a graph of ssru is below
+SLOW = ("ssru", "average", "luong", "convs2s")  # graphs of torch, which are these before ONNX, are below
 
 
 @pytest.mark.parametrize(

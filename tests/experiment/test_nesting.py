@@ -4,7 +4,9 @@ import json
 from dataclasses import replace
 
 import pytest
+from jsonschema import Draft202012Validator
 
+from regard.config import parse_changes
 from regard.errors import ConfigError
 from regard.experiment import load_experiment, schema
 
@@ -42,19 +44,9 @@ def test_an_item_is_changed_by_its_number(tmp_path):
     assert experiment.model.settings["encoder"].settings["encoders"][0].settings["num_layers"] == 1
 
 
-def test_the_schema_describes_two_levels_and_names_the_third():
-    (row,) = [
-        one
-        for one in schema()["properties"]["model"]["anyOf"]
-        if one.get("properties", {}).get("name") == {"const": "translator"}
-    ]
-    assert "name" not in row["required"]
-    encoder = row["properties"]["encoder"]
-    for _ in range(2):
-        (parallel,) = [
-            one for one in encoder["anyOf"] if one.get("properties", {}).get("name") == {"const": "parallel"}
-        ]
-        encoder = parallel["properties"]["encoders"]["items"]
-    names, group = encoder["anyOf"]
-    assert "parallel" in names["enum"] and group["properties"] == {"name": names}
-    assert len(json.dumps(row)) < 400_000
+def test_the_schema_describes_parts_of_parts_at_any_depth():
+    found = schema()
+    checker = Draft202012Validator(found)
+    assert len(json.dumps(found)) < 1_000_000
+    for inner, fits in (("transformer", True), ("{name: recurrent, num_layers: 0}", False), ("strange", False)):
+        assert checker.is_valid(parse_changes([HYBRID % inner])) == fits, inner
