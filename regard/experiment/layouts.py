@@ -31,9 +31,10 @@ def with_layouts(
 ) -> dict[str, Any]:
     """Return settings with fields and headers of the tables of `parts`, where detected; `say` reports them.
 
-    `experiment` has the settings. Raises DataError for a table whose fields cannot be detected.
+    Where a task detects none, a dev or test set has the fields of the training set. `experiment` has the settings.
+    Raises DataError for a table whose fields cannot be detected.
     """
-    data, like, task = dict(settings.get("data") or {}), None, experiment.task_class
+    data, like, kind, task = dict(settings.get("data") or {}), None, "", experiment.task_class
     for part in DATA_PARTS:
         choice = experiment.reader(part)
         if choice is None:
@@ -42,16 +43,18 @@ def with_layouts(
         path = Path(str(choice.settings.get("file", "")))
         if (
             part in parts
-            and holds_answers(choice.name, task)
             and path.is_file()
             and all(choice.settings.get(name, usual[0]) in usual for name, usual in UNSAID.items())
         ):
-            layout = task.files.layout(tuple(task.columns), path, choice.name, like)
+            detects = holds_answers(choice.name, task)
+            layout = task.files.layout(tuple(task.columns), path, choice.name, like) if detects else None
             if layout is not None:
                 fields, data[part] = layout.fields, {"name": choice.name, **choice.settings, **layout.settings()}
                 if say is not None:
                     say(f"{path.name}: {layout}")
-        like = fields if part == "train" else like
+            elif like is not None and choice.name == kind:
+                data[part] = {"name": choice.name, **choice.settings, "fields": dict(like)}
+        like, kind = (fields, choice.name) if part == "train" else (like, kind)
     data = _with_headers(data, experiment, say, parts)
     return {**settings, "data": data} if data else dict(settings)
 
@@ -144,7 +147,7 @@ def forgotten_label(experiment: Experiment) -> str:
 
 def holds_answers(kind: str, task: type[Task]) -> bool:
     """Return whether files of a `kind` of reader hold answers of a task beside texts."""
-    return reader_class(kind).answers == task.answer.form
+    return task.answer.form in reader_class(kind).answers
 
 
 def default_task_of(kind: str) -> str | None:

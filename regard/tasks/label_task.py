@@ -49,10 +49,14 @@ class LabelRelevance(RelevanceView):
 
 
 class LabelFiles(ExampleFiles):
-    """Tables whose label and text fields are detected from the rows."""
+    """Tables whose label and text fields are detected from the rows; with `sets` of several labels a text."""
+
+    def __init__(self, *, default: bool = False, sets: bool = False) -> None:
+        super().__init__(default=default)
+        self._sets = sets
 
     def layout(self, columns: Sequence[str], path: Path, kind: str, like: Fields | None = None) -> TableLayout | None:
-        return label_layout(path, kind, tuple(columns), like)
+        return label_layout(path, kind, tuple(columns), like, sets=self._sets)
 
     def task(self, path: Path, kind: str) -> str | None:
         return "pairs" if path.is_file() and holds_pairs(path, kind) else None

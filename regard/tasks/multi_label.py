@@ -12,8 +12,7 @@ from regard.models import LabelModel
 from regard.records import SEVERAL_LABELS, TEXT, Batch
 from regard.results import Prediction
 from regard.tasks.classification import ClassificationTask, OneTextTask
-from regard.tasks.files import ExampleFiles
-from regard.tasks.label_task import UNKNOWN_WORDS
+from regard.tasks.label_task import UNKNOWN_WORDS, LabelFiles
 from regard.tasks.relevance_view import RelevanceView
 
 
@@ -42,7 +41,7 @@ class MultiLabelTask(OneTextTask):
         },
     )
     answer = LabelsAnswer()
-    files = ExampleFiles()
+    files = LabelFiles(sets=True)
 
     def predict(self, model: Answering, batch: Batch) -> list[Prediction]:
         """Return the labels of each example, with the probability of every label."""

@@ -200,3 +200,17 @@ def test_texts_in_two_other_languages_judge_nothing(tmp_path, endings, evaluated
     experiment = read_settings(Experiment, {"data": {"languages": ["en", "de"]}})
     with nullcontext() if evaluated else pytest.raises(DataError, match="from fr to es"):
         check_languages(experiment, Choice("parallel", {"files": files}))
+
+
+def test_an_array_of_labels_names_the_task_of_several(folder):
+    rows = [{"text": f"text number {number}", "label": ["good", "fine"][: 1 + number % 2]} for number in range(40)]
+    (folder / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    done = regard("train", folder / "a.jsonl", *TINY, "--run", folder / "run")
+    assert unsaid(done, "a.jsonl:1: 'label' must be a string, not an array", "task=multi_label") == []
+
+
+@pytest.mark.parametrize(("task", "label"), [("classification", "label"), ("multi_label", "labels")])
+def test_exchanged_texts_and_labels_are_refused(folder, task, label):
+    reader = f"data.train={{name: tsv, file: '{folder / 'a.tsv'}', fields: {{text: 1, {label}: 2}}}}"
+    done = regard("train", reader, *TINY, f"task={task}", "--run", folder / "run")
+    assert done.code == 2 and unsaid(done, "of 60 different label", "occur once", "may be exchanged") == []

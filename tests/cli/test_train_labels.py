@@ -39,6 +39,16 @@ def test_another_table_of_a_trained_run_is_told_like_the_first(table, tmp_path):
     assert changed.data.test.settings["fields"] == {"text": 1, "label": 2}
 
 
+@pytest.mark.parametrize(("task", "last", "answer"), [("multi_label", "labels", "+, ="), ("regression", "number", "1")])
+def test_a_given_table_has_the_fields_of_the_run(table, tmp_path, task, last, answer):
+    """Also where rows cannot tell, as two lines of a test set do not."""
+    train = f"data.train={{name: tsv, file: {table}, fields: {{{last}: 2, text: 1}}}}"
+    read_experiment(None, [train, f"task={task}"]).save(tmp_path / "saved.yaml")
+    (tmp_path / "one.tsv").write_text(f"good\t{answer}\nbad\t{answer}\n")
+    changed = load_experiment(tmp_path / "saved.yaml", [f"data.test={tmp_path / 'one.tsv'}"])
+    assert changed.data.test.settings["fields"] == {"text": 1, last: 2}
+
+
 def test_folders_of_texts_train_a_classifier(tmp_path):
     for label, text in (("good", "so fine"), ("bad", "so poor")):
         (tmp_path / "data" / label).mkdir(parents=True)

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
@@ -19,6 +19,7 @@ from regard.registry import Choice
 
 _Item = TypeVar("_Item")
 
+_MANY, _UNIQUE = 20, 0.9  # different labels, and the fraction of them that occur once, of columns that hold no labels
 _LABELS, _COUNTS = "labels.json", "counts.json"
 
 
@@ -40,6 +41,8 @@ class LabelColumn(Column):
         if len(labels) < 2:
             found = f"'{labels[0]}'" if labels else "none"
             raise DataError(cls.what, f"needs two different {cls.what}s, and there is {found}")
+        if cls.closed:
+            check_repeated(cls.what, counts)
         return cls(labels, [counts[label] for label in labels])
 
     @classmethod
@@ -75,6 +78,17 @@ class LabelColumn(Column):
     def join(self, flat: NDArray[np.int64], lengths: NDArray[np.int64]) -> Tensor:
         """One number a row: (batch,)."""
         return torch.from_numpy(flat.astype(np.int64))
+
+
+def check_repeated(what: str, counts: Mapping[str, int]) -> None:
+    """Raise DataError where nearly every label occurs once, as texts do that are read in place of labels."""
+    once = sum(count == 1 for count in counts.values())
+    if len(counts) >= _MANY and once >= _UNIQUE * len(counts):
+        problem = (
+            f"{once:,} of {len(counts):,} different {what}s occur once: '{min(counts, key=counts.__getitem__):.60}'"
+        )
+        hint = "texts and labels may be exchanged: name the fields, fields: {text: 2, label: 1}, or the files"
+        raise DataError(what, problem, hint=hint)
 
 
 def save_labels(folder: Path, labels: Sequence[str]) -> None:

@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from regard.data.columns.label import LabelColumn
+from regard.data.columns.label import LabelColumn, check_repeated
 from regard.errors import DataError, nearest
 from regard.registry import Choice
 from regard.text.label_sets import read_labels, write_labels
@@ -25,6 +25,7 @@ class LabelSetColumn(LabelColumn):
         counts = Counter(label for value in values for label in read_labels(value))
         if not counts:
             raise DataError(cls.what, "needs labels, and there is none", hint="sport, politics")
+        check_repeated(cls.what, counts)
         labels = sorted(counts)
         return cls(labels, [counts[label] for label in labels])
 

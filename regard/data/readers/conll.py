@@ -32,7 +32,7 @@ class ConllReader(FileReader):
     number of its first word's line.
     """
 
-    answers = "tags"
+    answers = ("tags",)
     aliases = (
         "conll2003, conll_columns, bio, iob",
         alias("conllu, universal_dependencies", {"fields": {"text": 2, "tags": 4}}),

@@ -18,7 +18,7 @@ class FoldersReader(Reader):
     An example's line is the number of its file, in the order of the labels' and the files' names.
     """
 
-    answers = "label"
+    answers = ("label",)
 
     def __init__(
         self,

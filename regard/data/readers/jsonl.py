@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from regard.config import Doc
 from regard.data.examples import Example
@@ -27,7 +27,7 @@ class JsonlReader(FileReader):
     Half of a surrogate pair ("\\ud800") becomes U+FFFD. Of the column `labels` an array of strings is several labels.
     """
 
-    answers = "label"
+    answers = ("label", "labels", "number")
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class JsonlReader(FileReader):
         if not names:
             raise DataError(path, "holds no JSON object", hint="one object a line, no array around them")
         return TableRows(
-            names, ([without_surrogates(str(row.get(name, ""))) for name in names] for row in _objects(path))
+            names, ([without_surrogates(_as_text(row.get(name, ""))) for name in names] for row in _objects(path))
         )
 
     def _texts(self, path: Path, number: int, line: str) -> dict[str, str]:
@@ -86,7 +86,10 @@ class JsonlReader(FileReader):
             if column == _LABELS and isinstance(value, list):
                 value = self._labels(path, number, name, value)
             if not isinstance(value, str):
-                raise DataError(path, f"'{name}' must be a string, not {_kind(value)}", line=number)
+                hint = (
+                    "several labels a text: task=multi_label" if column == "label" and isinstance(value, list) else ""
+                )
+                raise DataError(path, f"'{name}' must be a string, not {_kind(value)}", line=number, hint=hint)
             texts[column] = without_surrogates(value)
         return texts
 
@@ -102,6 +105,12 @@ class JsonlReader(FileReader):
             problem = f"'{none[0]:.60}' of '{name}' cannot be a label, for it says that there is none"
             raise DataError(path, problem, line=number, hint="leave it out, or give the label another name")
         return write_labels(values)
+
+
+def _as_text(value: object) -> str:
+    """Return a value as text, an array of strings as several labels."""
+    labels = isinstance(value, list) and all(isinstance(one, str) for one in value)
+    return write_labels(cast(list[str], value)) if labels else str(value)
 
 
 def _objects(path: Path) -> Iterator[dict[str, Any]]:

@@ -8,25 +8,30 @@ from typing import Any, NamedTuple
 from regard.data.readers import reader_class
 from regard.data.readers.tables import Fields, TableLayout
 from regard.errors import DataError
+from regard.text.label_sets import read_labels
 
 _MOST, LONGEST_LABEL = 1_000, 80  # labels there may be, and characters of one
 _NAMES = frozenset(["label", "labels", "class", "category", "sentiment", "polarity", "topic", "intent", "target", "y"])
 OFTEN = 5  # mean occurrences of a label's values, where no label is requested
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:[.,]\d+)?|[.,]\d+)(e[+-]?\d+)?", re.IGNORECASE)
 # A word and another, or a few letters of another script.
+_SEPARATOR = re.compile(r"\s*[,;|]\s*")  # of several labels
 _SENTENCE = re.compile(r"[^\W\d_]\W? [^\W\d_]|[^\x00-\x7f]{4}")
 
 
-def label_layout(path: Path, kind: str, columns: Sequence[str], like: Fields | None = None) -> TableLayout | None:
+def label_layout(
+    path: Path, kind: str, columns: Sequence[str], like: Fields | None = None, *, sets: bool = False
+) -> TableLayout | None:
     """Return the fields of the texts and of the last column, the label, in a table of a `kind` of reader; or None.
 
     The label is the field that a header names so, else the field with the fewest different short values; the texts are
     the longest other fields, in order. The first line is also a header where its label occurs in no other line and each
     text is one word. `like` gives the fields of another table of the same data, for a table without a header.
-    Lines whose number of fields is unusual are ignored and reported in the notes. None: the reader has no tables.
-    Raises DataError where no field looks like a label.
+    With `sets` a value holds any number of labels, with commas between them. Lines whose number of fields is unusual
+    are ignored and reported in the notes. None: the reader has no tables. Raises DataError where no field looks like a
+    label.
     """
-    table = _described(path, kind)
+    table = _described(path, kind, sets=sets)
     if table is None:
         return None
     fields, names, label, header, notes = table
@@ -36,7 +41,19 @@ def label_layout(path: Path, kind: str, columns: Sequence[str], like: Fields | N
     else:
         found = _found(path, fields, names, columns, label)
     labels = tuple(sorted(found[columns[-1]].values))
+    if len(columns) == 2 and not sets and (hint := _hint_of_sets(labels)):
+        notes = (*notes, hint)
     return TableLayout({column: one.key for column, one in found.items()}, header, labels, notes)
+
+
+def _hint_of_sets(values: Sequence[str]) -> str:
+    """Return a hint where values look like sets of labels: parts of them are fewer than they, as they come again."""
+    parted = {value: parts for value in values if len(parts := _SEPARATOR.split(value)) > 1}
+    if not parted or len({part for value in values for part in parted.get(value, [value])}) >= len(values):
+        return ""
+    first = next(iter(parted))
+    commas = "" if "," in first else "with commas between labels, "
+    return f"'{first:.60}' looks like several labels of a text: {commas}task=multi_label predicts each by itself"
 
 
 def holds_pairs(path: Path, kind: str) -> bool:
@@ -66,19 +83,20 @@ def field_with(path: Path, kind: str, labels: Container[str]) -> Any:
 class _Field:
     """Counts of the values of a field."""
 
-    def __init__(self, key: Any) -> None:
-        self.key = key
+    def __init__(self, key: Any, *, sets: bool) -> None:
+        self.key, self._sets = key, sets
         self.values: set[str] = set()  # the first few more than MOST
         self.rows = self.characters = self.longest = self.sentences = self.numbers = 0
 
     def add(self, value: str) -> None:
         """Count one more value."""
+        labels = read_labels(value) if self._sets else [one] if (one := value.strip()) else []
         self.rows, self.characters = self.rows + 1, self.characters + len(value)
-        self.longest = max(self.longest, len(value))
+        self.longest = max([self.longest, *map(len, labels)])
         self.sentences += _SENTENCE.search(value) is not None
         self.numbers += _NUMBER.fullmatch(value.strip()) is not None
-        if len(self.values) <= _MOST and value.strip():
-            self.values.add(value.strip())
+        if len(self.values) <= _MOST:
+            self.values.update(labels)
 
     @property
     def may_be_label(self) -> bool:
@@ -103,14 +121,14 @@ class _Table(NamedTuple):
     notes: tuple[str, ...]  # see TableLayout
 
 
-def _described(path: Path, kind: str) -> _Table | None:
+def _described(path: Path, kind: str, *, sets: bool = False) -> _Table | None:
     """Describe the fields of a table by its first rows; None for a reader without tables."""
     table = reader_class(kind).first_rows(path)
     if table is None:
         return None
     keys, rows, notes = table
     first = [] if keys else next(rows, [])
-    fields = [_Field(key) for key in keys or range(1, len(first) + 1)]
+    fields = [_Field(key, sets=sets) for key in keys or range(1, len(first) + 1)]
     for row in rows:
         _add(fields, row)
     names = keys or tuple(cell.strip().lower() for cell in first)
@@ -151,7 +169,7 @@ def _found(
     if label is None or len(others) < len(texts):
         problem = f"no field looks like a {last} (a few short values that repeat) beside {', '.join(texts)}"
         example = ", ".join(f"{column}: {number}" for number, column in enumerate((last, *texts), start=1))
-        raise DataError(path, problem, hint=f"name it: data.train={{name: …, file: …, fields: {{{example}}}}}")
+        raise DataError(path, problem, hint=f"name it: {{name: …, file: {path.name}, fields: {{{example}}}}}")
     named = [one for text in texts for one, name in zip(fields, names, strict=True) if name == text]
     longest = sorted(others, key=lambda one: one.characters, reverse=True)[: len(texts)]
     chosen = named if len(named) == len(texts) else [one for one in others if one in longest]

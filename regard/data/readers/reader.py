@@ -23,7 +23,7 @@ class TableRows(NamedTuple):
 class Reader(ABC):
     """Streams the examples of files in order, any number of times; or generates them without files."""
 
-    answers: ClassVar[str] = ""  # form of the answers that its files hold beside texts; "": any, by the columns
+    answers: ClassVar[tuple[str, ...]] = ()  # forms of the answers that its files hold beside texts; (): by the columns
     columns: tuple[str, ...]  # of every example
     files: tuple[Path, ...]  # what is read; none where examples are made
 

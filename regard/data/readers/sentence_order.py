@@ -21,7 +21,7 @@ class SentenceOrderReader(WindowReader):
     out. The random order depends on the sentences alone. Documents are not split where a part is held out.
     """
 
-    answers = "label"
+    answers = ("label",)
     makes, task = (2, "a text and a label"), "classification"
 
     def table(self, columns: tuple[str, ...]) -> tuple[tuple[str, ...], dict[str, int]]:

@@ -26,7 +26,7 @@ class SquadReader(FileReader):
     """
 
     aliases = "json, squad_v2"
-    answers = "span"
+    answers = ("span",)
 
     def __init__(self, columns: tuple[str, ...], *, file: FileName) -> None:
         if tuple(columns) != _COLUMNS:

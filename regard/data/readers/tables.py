@@ -30,7 +30,7 @@ class TableReader(FileReader):
     Missing fields of a row are empty, all those of an empty row too. Raises DataError if the first row lacks one.
     """
 
-    answers = "label"
+    answers = ("label", "labels", "number")
 
     def __init__(
         self,

@@ -113,8 +113,9 @@ def test_a_small_table_is_read_as_the_one_beside_it(tmp_path):
 
 @pytest.mark.parametrize("rows", [[("one",), ("two",)], [("a", "b"), ("c", "d")]])
 def test_a_table_without_labels_is_told(rows, tmp_path):
-    with pytest.raises(DataError, match="no field looks like a label"):
+    with pytest.raises(DataError, match="no field looks like a label") as found:
         label_layout(saved(tmp_path / "a.tsv", rows), "tsv", ("text", "label"))
+    assert "data.train" not in str(found.value)  # it may be a test set
 
 
 @pytest.mark.parametrize("place", [0, 4])
@@ -178,3 +179,35 @@ def test_one_label_and_equal_texts_are_named(tmp_path, rows, told):
     (tmp_path / "a.tsv").write_text("".join("\t".join(row) + "\n" for row in rows))
     with pytest.raises(DataError, match=told):
         label_layout(tmp_path / "a.tsv", "tsv", ("text", "label"))
+
+
+SETS = ["sport", "sport, art", "art, money", "money, sport", "art"] * 6
+
+
+@pytest.mark.parametrize("sign", [", ", "; ", "|"])
+def test_values_like_sets_of_labels_name_the_task_of_several(sign, tmp_path):
+    rows = [(labels.replace(", ", sign), f"a text of number {n}") for n, labels in enumerate(SETS)]
+    found = str(label_layout(saved(tmp_path / "a.tsv", rows), "tsv", ("text", "label")))
+    assert "task=multi_label" in found and ("with commas" in found) is (sign != ", ")
+
+
+@pytest.mark.parametrize("cities", [["Paris, France", "Rome, Italy"], ["Seattle, WA", "Spokane, WA", "Yakima, WA"]])
+def test_labels_with_a_comma_are_no_sets(cities, tmp_path):
+    rows = [(cities[n % len(cities)], f"a text of number {n}") for n in range(30)]
+    assert "multi_label" not in str(label_layout(saved(tmp_path / "a.tsv", rows), "tsv", ("text", "label")))
+
+
+@pytest.mark.parametrize("kind", ["tsv", "jsonl"])
+def test_the_field_of_sets_is_found_by_their_labels(kind, tmp_path):
+    """There are nearly as many sets as rows; of the labels in them there are seven."""
+    rows = [
+        (", ".join("abcdefg"[k] for k in range(7) if n >> k & 1) or "-", f"text {n}, and it ends") for n in range(99)
+    ]
+    if kind == "jsonl":
+        lines = [json.dumps({"topics": labels.split(", "), "review": text}) for labels, text in rows]
+        path = saved(tmp_path / "a.jsonl", [(line,) for line in lines])
+    else:
+        path = saved(tmp_path / "a.tsv", rows)
+    found = label_layout(path, kind, ("text", "labels"), sets=True)
+    assert found.fields == ({"labels": "topics", "text": "review"} if kind == "jsonl" else {"labels": 1, "text": 2})
+    assert found.labels == tuple("abcdefg")
