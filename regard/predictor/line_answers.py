@@ -93,7 +93,7 @@ def answer_blocks(
 
 def holds_questions(path: Path, predictor: Predictor) -> bool:
     """Return whether a file has questions in SQuAD's form, and the model answers them with spans."""
-    return predictor.task.answer.form == SquadReader.answers and path.name.removesuffix(".gz").endswith(".json")
+    return predictor.task.answer.form in SquadReader.answers and path.name.removesuffix(".gz").endswith(".json")
 
 
 def squad_predictions(predictor: Predictor, path: Path, sure: "Abstention", shown: LineFormat) -> bytes:
