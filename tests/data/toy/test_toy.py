@@ -17,7 +17,7 @@ from regard.data.toy.trees import RuleTree
 from regard.data.toy.word_tables import Lexeme, lexicon
 from regard.errors import ConfigError
 
-COUNT = 10_000
+COUNT = 5_000
 english = language("english")
 
 
