@@ -1,6 +1,6 @@
 """The contract of answers: the prediction of one kind, its metrics and its display."""
 
-from abc import ABC
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
@@ -13,10 +13,28 @@ from regard.results import Prediction
 if TYPE_CHECKING:  # a server reads answers without torch, and prints none
     from rich.console import RenderableType
 
+    from regard.answers.label import LabelRanking
     from regard.data.columns import Column, TextColumn
     from regard.results import Explanation
 
 _P = TypeVar("_P", bound=Prediction)
+
+
+class Threshold(ABC, Generic[_P]):
+    """A probability above which an answer is given; it can be tuned."""
+
+    usual = 0.5
+
+    def check(self, column: "Column", place: str) -> None:
+        """Raise ConfigError where it does not decide the answers of a column."""
+
+    @abstractmethod
+    def compared(self, prediction: _P) -> Sequence[float]:
+        """Return the probabilities that are compared with it; none where it does not decide."""
+
+    @abstractmethod
+    def decided(self, prediction: _P, threshold: float = usual) -> _P:
+        """Return the answer at a threshold, whatever decided before."""
 
 
 class Answer(ABC, Generic[_P]):
@@ -31,7 +49,8 @@ class Answer(ABC, Generic[_P]):
     items: ClassVar[str] = ""  # what its items are called; "": none of it is right or wrong by itself
     calibration: ClassVar[str] = "platt"  # row of CALIBRATIONS: an item is right or not, and which more often?
     written: ClassVar[bool] = False  # by a search, which may find several
-    threshold: ClassVar[float | None] = None  # of a probability that decides what the answer is; None: none decides
+    threshold: ClassVar[Threshold[Any] | None] = None  # None: none decides what the answer is
+    ranking: ClassVar["LabelRanking | None"] = None  # of all labels that an answer is one of; None: of no closed set
 
     def metrics(self) -> list[str]:
         """Return the rows of METRICS that score it."""
@@ -46,10 +65,6 @@ class Answer(ABC, Generic[_P]):
         """Return the right answers that an example has, given its last column."""
         return [text]
 
-    def labels(self, column: "Column") -> Sequence[str]:
-        """Return the labels of the last column that an answer is one of; none where answers are of no closed set."""
-        return ()
-
     def empty(self, columns: Sequence[str], line: str) -> Prediction | None:
         """Return the answer of nothing to a line, tabs between its columns, of which one is empty; None for others."""
         values = line.split("\t") if len(columns) > 1 else [line]
@@ -60,32 +75,22 @@ class Answer(ABC, Generic[_P]):
 
     def check_search(self, option: str) -> None:
         """Raise ConfigError for an option of a search where none writes answers."""
-        raise ConfigError(option, "chooses among texts, and this model writes none", "--json prints probabilities")
+        if not self.written:
+            raise ConfigError(option, "chooses among texts, and this model writes none", "--json prints probabilities")
 
     def check_n_best(self, count: int, known: int, option: str) -> None:
         """Raise ConfigError for an option that asks for more answers than there are; `known`: size of the column."""
-        self.check_search(option)
+        if self.ranking is None:
+            self.check_search(option)
+        elif count > known:
+            raise ConfigError(option, f"is {count:,}, and the model has {known:,} labels", f"at most {known}")
 
-    def with_alternatives(self, prediction: _P, count: int) -> _P:
-        """Return a prediction with the rest of its `count` best answers, where no search has found them."""
-        return prediction
-
-    def ranked_by(self, prediction: _P) -> float:
-        """Return the figure that stands behind an answer in a list of the n best."""
-        return prediction.score
-
-    def check_threshold(self, column: "Column", place: str) -> None:
-        """Raise ConfigError where no threshold decides on answers of a column."""
+    def checked_threshold(self, column: "Column", place: str) -> Threshold[Any]:
+        """Return the threshold. Raises ConfigError where none decides on answers of a column."""
         if self.threshold is None:
             raise ConfigError(place, "has no effect: no threshold decides the answers of this model", "leave it out")
-
-    def decided(self, prediction: _P, threshold: float) -> _P:
-        """Return the answer that another threshold gives; an answer that none decides stays."""
-        return prediction
-
-    def deciding(self, prediction: _P) -> Sequence[float]:
-        """Return the probabilities that are compared with a threshold."""
-        return ()
+        self.threshold.check(column, place)
+        return self.threshold
 
     def can_show(self, column: "Column") -> bool:
         """Return whether a column keeps what answers are made of, or shown with."""

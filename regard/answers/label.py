@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from regard.answers.answer import ReadAnswer
+from regard.answers.answer import ReadAnswer, Threshold
 from regard.errors import ConfigError
 from regard.evaluation.confusion import Confusion, confusion_of
 from regard.results import Prediction
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from regard.data.columns import Column, TextColumn
-    from regard.data.columns.label import LabelColumn
 
 
 @dataclass(frozen=True, repr=False)
@@ -38,6 +37,41 @@ class LabelPrediction(Prediction):
         return {**super().details(), "probabilities": dict(self.probabilities)}
 
 
+class LabelRanking:
+    """All labels by falling probability; equal ones stay in the order of the model's vocabulary."""
+
+    def with_alternatives(self, prediction: Prediction, count: int) -> Prediction:
+        """Return a prediction with the rest of its `count` best labels, each with its own probability alone."""
+        chances = prediction.label_probabilities()
+        others = [name for name in sorted(chances, key=lambda name: -chances[name]) if name != prediction.text]
+        return replace(prediction, alternatives=[_other(prediction, name) for name in others[: count - 1]])
+
+    def figure(self, prediction: Prediction) -> float:
+        """Return the probability of the label."""
+        return prediction.label_probabilities()[prediction.text]
+
+
+class LabelThreshold(Threshold[LabelPrediction]):
+    """Of the positive one of two labels."""
+
+    def check(self, column: "Column", place: str) -> None:
+        """Raise ConfigError for more labels than two."""
+        if len(column) != 2:
+            raise ConfigError(place, f"needs two labels, and the model has {len(column):,}")
+
+    def compared(self, prediction: LabelPrediction) -> list[float]:
+        positive = positive_label(prediction.probabilities)
+        return [] if positive is None else [prediction.probabilities[positive]]
+
+    def decided(self, prediction: LabelPrediction, threshold: float = Threshold.usual) -> LabelPrediction:
+        """Return the positive one of two labels where its probability is above a threshold, else the other."""
+        positive = positive_label(prediction.probabilities)
+        if positive is None:
+            return prediction
+        name = positive if prediction.probabilities[positive] > threshold else min(prediction.probabilities)
+        return replace(prediction, text=name, score=_log(prediction.probabilities[name]))
+
+
 class LabelAnswer(ReadAnswer[LabelPrediction]):
     """A label with the probability of every label. A calibration mends all of them at once."""
 
@@ -45,11 +79,8 @@ class LabelAnswer(ReadAnswer[LabelPrediction]):
     records = (LabelPrediction,)
     items = "labels"
     calibration = "temperature"  # the likeliest label stays the likeliest
-    threshold = 0.5  # of the positive one of two labels
-
-    def labels(self, column: "Column") -> Sequence[str]:
-        labels: Sequence[str] = cast("LabelColumn", column).labels
-        return labels
+    threshold = LabelThreshold()
+    ranking = LabelRanking()
 
     def choices(self, prediction: LabelPrediction) -> list[list[float]]:
         found = prediction.label_probabilities()
@@ -61,37 +92,6 @@ class LabelAnswer(ReadAnswer[LabelPrediction]):
         mended = dict(zip(sorted(before), probabilities[0], strict=True))
         again, sure = {name: mended[name] for name in before}, mended[prediction.text]
         return replace(prediction, probabilities=again, confidences=[sure], score=_log(sure))
-
-    def check_n_best(self, count: int, known: int, option: str) -> None:
-        """Raise ConfigError for more labels than there are."""
-        if count > known:
-            raise ConfigError(option, f"is {count:,}, and the model has {known:,} labels", f"at most {known}")
-
-    def with_alternatives(self, prediction: LabelPrediction, count: int) -> LabelPrediction:
-        """Return a prediction with the next likely labels, each with its own probability alone."""
-        others = [name for name in _ranked(prediction.probabilities) if name != prediction.text][: count - 1]
-        return replace(prediction, alternatives=[_other(prediction, name) for name in others]) if others else prediction
-
-    def ranked_by(self, prediction: LabelPrediction) -> float:
-        """Return the probability of the label."""
-        return prediction.probabilities[prediction.text]
-
-    def check_threshold(self, column: "Column", place: str) -> None:
-        """Raise ConfigError for more labels than two."""
-        if len(column) != 2:
-            raise ConfigError(place, f"needs two labels, and the model has {len(column):,}")
-
-    def decided(self, prediction: LabelPrediction, threshold: float) -> LabelPrediction:
-        """Return the positive one of two labels where its probability is above a threshold, else the other."""
-        positive = positive_label(prediction.probabilities)
-        if positive is None:
-            return prediction
-        name = positive if prediction.probabilities[positive] > threshold else min(prediction.probabilities)
-        return replace(prediction, text=name, score=_log(prediction.probabilities[name]))
-
-    def deciding(self, prediction: LabelPrediction) -> list[float]:
-        positive = positive_label(prediction.probabilities)
-        return [] if positive is None else [prediction.probabilities[positive]]
 
     def correct_items(self, prediction: LabelPrediction, right: str, column: "TextColumn") -> list[bool]:
         return [prediction.text == right.strip()]
@@ -114,14 +114,9 @@ class LabelAnswer(ReadAnswer[LabelPrediction]):
         yield from columns_of(prediction, coloured_words)
 
 
-def _ranked(probabilities: Mapping[str, float]) -> list[str]:
-    """Return labels by falling probability; equal ones stay in the order of the model's vocabulary."""
-    return sorted(probabilities, key=lambda name: -probabilities[name])
-
-
-def _other(prediction: LabelPrediction, name: str) -> LabelPrediction:
+def _other(prediction: Prediction, name: str) -> LabelPrediction:
     """Return another label of a prediction."""
-    sure = prediction.probabilities[name]
+    sure = prediction.label_probabilities()[name]
     confidences = None if prediction.confidences is None else [sure]
     return LabelPrediction(prediction.source, name, _log(sure), probabilities={name: sure}, confidences=confidences)
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from regard.answers.answer import ReadAnswer
+from regard.answers.answer import ReadAnswer, Threshold
 from regard.results import Prediction
 from regard.text.label_sets import read_labels, write_labels
 
@@ -43,22 +43,26 @@ class LabelsPrediction(Prediction):
         return {**super().details(), "labels": self.labels, "probabilities": dict(self.probabilities)}
 
 
+class LabelsThreshold(Threshold[LabelsPrediction]):
+    """Of each label."""
+
+    def compared(self, prediction: LabelsPrediction) -> list[float]:
+        return [*prediction.probabilities.values()]
+
+    def decided(self, prediction: LabelsPrediction, threshold: float = Threshold.usual) -> LabelsPrediction:
+        chances = prediction.probabilities
+        labels = sorted((name for name in chances if chances[name] > threshold), key=lambda name: -chances[name])
+        found = replace(prediction, text=write_labels(labels))
+        return replace(found, score=math.fsum(math.log(max(one, _TINY)) for one in found.item_probabilities()))
+
+
 class LabelsAnswer(ReadAnswer[LabelsPrediction]):
     """Several labels. Each label of the closed set is an item: a text rightly has it, rightly has not, or is wrong."""
 
     name = form = "labels"
     records = (LabelsPrediction,)
     items = "labels"
-    threshold = 0.5
-
-    def decided(self, prediction: LabelsPrediction, threshold: float) -> LabelsPrediction:
-        chances = prediction.probabilities
-        labels = sorted((name for name in chances if chances[name] > threshold), key=lambda name: -chances[name])
-        found = replace(prediction, text=write_labels(labels))
-        return replace(found, score=math.fsum(math.log(max(one, _TINY)) for one in found.item_probabilities()))
-
-    def deciding(self, prediction: LabelsPrediction) -> list[float]:
-        return [*prediction.probabilities.values()]
+    threshold = LabelsThreshold()
 
     def choices(self, prediction: LabelsPrediction) -> list[list[float]]:
         """Return of every label, in alphabetical order, that the text has it and that it has not, whatever decides."""

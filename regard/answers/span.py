@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from regard.answers.answer import ReadAnswer
+from regard.answers.answer import ReadAnswer, Threshold
 from regard.errors import ConfigError
 from regard.results import BETWEEN_ANSWERS, Prediction
 
@@ -37,13 +37,6 @@ class SpanPrediction(Prediction):
         """Probability that there is no answer, against the likeliest stretch alone; None: there always is one."""
         return None if self.null is None else 1 / (1 + math.exp(min(self.span().score - self.null, _MOST)))
 
-    def decided(self, threshold: float) -> "SpanPrediction":
-        """Return no answer where its probability is above a threshold, else the likeliest stretch."""
-        span, chance = self.span(), self.no_answer
-        if chance is None or self.null is None or chance <= threshold or not span.text:
-            return span
-        return replace(span, text="", score=self.null, start=0, end=0, best=span)
-
     def item_probabilities(self) -> list[float]:
         """That of the stretch, wherever it stands."""
         return [math.exp(self.score)]
@@ -58,28 +51,36 @@ class SpanPrediction(Prediction):
         return found
 
 
+class SpanThreshold(Threshold[SpanPrediction]):
+    """Of no answer, where there may be none."""
+
+    def check(self, column: "Column", place: str) -> None:
+        """Raise ConfigError for a column that has no piece of no answer."""
+        if not column.encode(""):
+            raise ConfigError(place, "needs a reader that may give no answer", "train with task.no_answer=true")
+
+    def compared(self, prediction: SpanPrediction) -> list[float]:
+        return [] if prediction.no_answer is None else [prediction.no_answer]
+
+    def decided(self, prediction: SpanPrediction, threshold: float = Threshold.usual) -> SpanPrediction:
+        """Return no answer where its probability is above a threshold, else the likeliest stretch."""
+        span, chance, null = prediction.span(), prediction.no_answer, prediction.null
+        if chance is None or null is None or chance <= threshold or not span.text:
+            return span
+        return replace(span, text="", score=null, start=0, end=0, best=span)
+
+
 class SpanAnswer(ReadAnswer[SpanPrediction]):
     """A stretch of a text, which is one item. An example may have several right ones, on lines of their own."""
 
     name = form = "span"
     records = (SpanPrediction,)
     items = "answers"
-    threshold = 0.5  # of no answer, where there may be none
+    threshold = SpanThreshold()
 
     def metrics(self) -> list[str]:
         """Return the metrics of stretches, and the exact match of texts."""
         return ["exact_match", *super().metrics()]
-
-    def check_threshold(self, column: "Column", place: str) -> None:
-        """Raise ConfigError for a column that has no piece of no answer."""
-        if not column.encode(""):
-            raise ConfigError(place, "needs a reader that may give no answer", "train with task.no_answer=true")
-
-    def decided(self, prediction: SpanPrediction, threshold: float) -> SpanPrediction:
-        return prediction.decided(threshold)
-
-    def deciding(self, prediction: SpanPrediction) -> list[float]:
-        return [] if prediction.no_answer is None else [prediction.no_answer]
 
     def references(self, text: str) -> list[str]:
         return text.split(BETWEEN_ANSWERS)

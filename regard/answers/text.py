@@ -22,12 +22,6 @@ class WrittenAnswer(Answer[TextPrediction], ABC):
         """Return None: a line of nothing may be a beginning."""
         return None
 
-    def check_search(self, option: str) -> None:
-        """Accept any."""
-
-    def check_n_best(self, count: int, known: int, option: str) -> None:
-        """Accept any: a search finds them."""
-
     def can_show(self, column: "Column") -> bool:
         return column.lossless or column.writes
 

@@ -133,7 +133,7 @@ def _threshold(assembled: Assembled) -> float | None:
     run, given = assembled.run, assembled.run.experiment.decoding.threshold
     task = assembled.task
     if given is not None:
-        task.answer.check_threshold(task.vocabularies[task.last], "decoding.threshold")
+        task.answer.checked_threshold(task.vocabularies[task.last], "decoding.threshold")
         return given
     return None if task.answer.threshold is None else run.measurements.threshold()
 

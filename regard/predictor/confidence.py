@@ -20,11 +20,6 @@ def calibrated(task: Task, predictions: Sequence[Prediction], calibration: Calib
     return [replace(one, alternatives=others) if others else one for one, others in pairs]
 
 
-def decided(task: Task, predictions: Sequence[Prediction], threshold: float | None) -> list[Prediction]:
-    """Return the answers that a threshold gives; None leaves them as they are."""
-    return [*predictions] if threshold is None else [task.answer.decided(one, threshold) for one in predictions]
-
-
 def _by_items(task: Task, found: Sequence[Prediction], calibration: Calibration) -> list[Prediction]:
     choices = [task.answer.choices(one) for one in found]
     flat = [row for rows in choices for row in rows]

@@ -308,7 +308,8 @@ def _line(prediction: Prediction, number: int, n_best: int, scores: bool, links:
     after = "" if links is None else f"\t{links}"
     if n_best > 1:
         best = [prediction, *prediction.alternatives][:n_best]
-        figures = [answer_of(one).ranked_by(one) for one in best]
+        ranking = answer_of(prediction).ranking
+        figures = [one.score if ranking is None else ranking.figure(one) for one in best]
         first, *rest = [
             f"{number} ||| {_one_line(str(one))} ||| {figure:.4f}" for one, figure in zip(best, figures, strict=True)
         ]

@@ -44,9 +44,8 @@ def tune_threshold(
     """
     check_open([one for one in changes if not one.startswith("data.")])
     predictor = predictor_of(opened := Run.open(run, changes))
-    task, usual, setup = predictor.task, predictor.task.answer.threshold, predictor.setup
-    task.answer.check_threshold(task.vocabularies[task.last], "regard tune")
-    assert usual is not None  # checked
+    task, setup = predictor.task, predictor.setup
+    row = task.answer.checked_threshold(task.vocabularies[task.last], "regard tune")
     setup.threshold = setup.calibration = None
     dev = dev_examples(opened.experiment, task, say)
     if dev is None:
@@ -55,23 +54,22 @@ def tune_threshold(
     rows = as_rows(examples)
     say(f"answering {len(rows):,} dev examples")
     found = predictor.predict([{name: row[name] for name in task.inputs} for row in rows], safeguards=False)
-    tried = thresholds([chance for one in found for chance in task.answer.deciding(one)])
+    tried = thresholds([chance for one in found for chance in row.compared(one)])
     if not tried:
         raise DataError("data.dev", "all its probabilities are equal: thresholds do not differ", hint="more examples")
     (measure,) = task.measures(opened.experiment.evaluation.metrics[:1])
     measure.check(examples)
     sign = -1 if measure.higher_is_better is False else 1
     figures = {
-        one: _figure(measure, examples, [task.answer.decided(answer, one) for answer in found])
-        for one in (usual, *tried)
+        one: _figure(measure, examples, [row.decided(answer, one) for answer in found]) for one in (row.usual, *tried)
     }
-    best = max(figures, key=lambda one: (sign * figures[one], -abs(one - usual)))
-    values = {"threshold": best, "metric": measure.key, "before": figures[usual], "after": figures[best]}
+    best = max(figures, key=lambda one: (sign * figures[one], -abs(one - row.usual)))
+    values = {"threshold": best, "metric": measure.key, "before": figures[row.usual], "after": figures[best]}
     kept = all(one.startswith("evaluation.") for one in changes)
     if kept:
         opened.measurements.keep(TUNED_THRESHOLD, values)
     return TunedThreshold(
-        best, measure.name, figures[usual], figures[best], opened.path / TUNED_THRESHOLD if kept else None
+        best, measure.name, figures[row.usual], figures[best], opened.path / TUNED_THRESHOLD if kept else None
     )
 
 

@@ -4,12 +4,13 @@ import warnings
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 import torch
 
 from regard.config import parse_changes, read_settings
+from regard.data.columns.label import LabelColumn
 from regard.data.readers import READERS
 from regard.data.readers.label_table import field_with
 from regard.data.readers.lines import read_lines
@@ -198,8 +199,10 @@ def _examples(runs: Mapping[Path, Run], experiment: Experiment, files: dict[str,
 def _check_labels(experiment: Experiment, task: Task, examples: Examples, run: Path) -> None:
     """Raise DataError for a test set without any label that the run knows: another field may hold the label."""
     choice = experiment.reader("test")
-    labels = task.answer.labels(task.vocabularies[task.last])
-    if choice is None or not labels or any(label.strip() in labels for label in examples[task.last]):
+    if choice is None or task.answer.ranking is None:
+        return
+    labels = cast(LabelColumn, task.vocabularies[task.last]).labels
+    if any(label.strip() in labels for label in examples[task.last]):
         return
     place = READERS.build(choice, tuple(experiment.columns)).place
     problem = f"{run} knows no label of its {count_of(examples):,} examples"

@@ -126,7 +126,7 @@ def classifier_of(run: Path) -> LabelProbabilities:
     """
     model, task, opened = Run.open(run).assembled()
     experiment = opened.experiment
-    if not task.answer.labels(task.vocabularies[task.last]) or len(task.inputs) > 1:
+    if task.answer.ranking is None or len(task.inputs) > 1:
         raise ConfigError("objective.rewards.teacher", f"'{run}' is not a text classifier", "a run of one")
     engine = engine_of(experiment.decoding, model, task)
     longest = min(one for one in (experiment.decoding.max_source, engine.max_source) if one is not None) - 1  # and END

@@ -51,7 +51,7 @@ class MultiLabelTask(OneTextTask):
         for source, unread, row in zip(self._sources(batch), self._unread(batch), chances, strict=True):
             warning = UNKNOWN_WORDS.format(name=unread) if unread else ""
             one = LabelsPrediction(source, "", 0.0, probabilities=dict(zip(labels, row, strict=True)), warning=warning)
-            found.append(self.answer.decided(one, LabelsAnswer.threshold))
+            found.append(LabelsAnswer.threshold.decided(one))
         return found
 
     def _answers(self, batch: Batch) -> list[str]:

@@ -177,7 +177,7 @@ class ReadingTask(Task):
             source = as_line([self._text.decode(pieces), self._text.decode(question[:-1])])
             place, null = len(before) - len(text), float(first[0] + last[0]) if self.no_answer else None
             span = SpanPrediction(source, text, score, start=place, end=place + len(text), null=null)
-            found.append(self.answer.decided(span, SpanAnswer.threshold))
+            found.append(SpanAnswer.threshold.decided(span))
         return found
 
     def explain(self, model: Model, batch: Batch) -> list[Explanation]:

@@ -187,7 +187,7 @@ def test_more_labels_than_there_are_cannot_be_asked_for(three):
 def test_ranked_labels_have_calibrated_probabilities():
     known = LabelPrediction("so", "a", math.log(0.5), probabilities={"b": 0.3, "a": 0.5, "c": 0.2})
     mended = LabelAnswer().recalibrated(known, [[0.6, 0.35, 0.05]])
-    found = LabelAnswer().with_alternatives(mended, 2).alternatives
+    found = LabelAnswer.ranking.with_alternatives(mended, 2).alternatives
     assert [(one.text, one.confidence, one.details()["calibrated"]) for one in found] == [("b", 0.35, True)]
 
 
@@ -243,9 +243,9 @@ def test_a_model_of_another_task_is_refused(folder, model):
 @pytest.mark.parametrize(("threshold", "label"), [(0.29, "spam"), (0.31, "ham"), (0.5, "ham")])
 def test_a_threshold_decides_between_two_labels(threshold, label):
     known = LabelPrediction("x", "ham", math.log(0.7), probabilities={"spam": 0.3, "ham": 0.7})
-    found = LabelAnswer().decided(known, threshold)
+    found = LabelAnswer.threshold.decided(known, threshold)
     assert (found.text, found.score) == (label, pytest.approx(math.log(known.probabilities[label])))
-    assert LabelAnswer().with_alternatives(found, 2).alternatives[0].text == {"ham": "spam", "spam": "ham"}[label]
+    assert LabelAnswer.ranking.with_alternatives(found, 2).alternatives[0].text == {"ham": "spam", "spam": "ham"}[label]
 
 
 def test_a_threshold_of_three_labels_is_refused(three):

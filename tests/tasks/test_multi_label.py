@@ -60,8 +60,8 @@ def test_a_threshold_decides_again():
     chances = {"a": 0.9, "b": 0.4, "c": 0.2}
     one = LabelsPrediction("x", "a", 0.0, probabilities=chances)
     row = LabelsAnswer()
-    assert [row.decided(one, limit).text for limit in (0.95, 0.5, 0.3, 0.1)] == ["-", "a", "a, b", "a, b, c"]
-    assert row.decided(one, 0.3).score == pytest.approx(math.log(0.9 * 0.4 * 0.8))
+    assert [row.threshold.decided(one, limit).text for limit in (0.95, 0.5, 0.3, 0.1)] == ["-", "a", "a, b", "a, b, c"]
+    assert row.threshold.decided(one, 0.3).score == pytest.approx(math.log(0.9 * 0.4 * 0.8))
     assert row.correct_items(one, "a, b", None) == [True, False, True]
 
 
@@ -69,7 +69,7 @@ def test_a_calibration_is_of_having_a_label_whatever_decides():
     one = LabelsPrediction("x", "a", 0.0, probabilities={"b": 0.4, "a": 0.9, "c": 0.2})
     row = LabelsAnswer()
     for limit, sure in ((0.5, [0.8, 0.7, 0.9]), (0.3, [0.8, 0.3, 0.9])):
-        answer = row.decided(one, limit)
+        answer = row.threshold.decided(one, limit)
         assert row.choices(answer) == [pytest.approx([chance, 1 - chance]) for chance in (0.9, 0.4, 0.2)]
         assert row.right_choices(answer, "b, c", None) == [1, 0, 0]
         mended = row.recalibrated(answer, [[0.8, 0.2], [0.3, 0.7], [0.1, 0.9]])

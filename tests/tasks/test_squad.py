@@ -84,12 +84,12 @@ def test_there_is_no_answer_where_that_is_likelier_than_the_likeliest_span():
 def test_a_threshold_decides_again(threshold, text):
     null = math.log(0.3)
     span = SpanPrediction("A dog.\tWhat?", "dog", math.log(0.2), start=2, end=5, null=null)
-    row = SpanAnswer()
+    row = SpanAnswer.threshold
     for one in (span, row.decided(span, 0.0), row.decided(span, 1.0)):  # whatever was decided before
         found = row.decided(one, threshold)
         assert found.text == text
         assert found.confidence == pytest.approx(0.3 if text == "" else 0.2)
-        assert row.deciding(found) == [pytest.approx(0.6)]
+        assert row.compared(found) == [pytest.approx(0.6)]
     assert row.decided(span, 0.0).details()["best"]["text"] == "dog"
 
 
@@ -228,7 +228,10 @@ def test_the_tuned_threshold_is_the_best_one(run, monkeypatch):
     def unsure(self, lines, **options):
         spans = [one.span() for one in predict(self, lines, **options)]
         pairs = zip(spans, chances, strict=True)
-        return [replace(one, null=one.score + math.log(chance / (1 - chance))).decided(0.5) for one, chance in pairs]
+        return [
+            SpanAnswer.threshold.decided(replace(one, null=one.score + math.log(chance / (1 - chance))))
+            for one, chance in pairs
+        ]
 
     monkeypatch.setattr(Predictor, "predict", unsure)
     tuned = tune_threshold(run / "run", [f"data.dev={squad(run / 'other.json', rows)}"])
