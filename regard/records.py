@@ -19,7 +19,6 @@ __all__ = [
     "PASSAGE",
     "QUESTION",
     "SECOND",
-    "SEVERAL_LABELS",
     "SOURCE",
     "TAGS",
     "TARGET",
@@ -40,7 +39,7 @@ __all__ = [
 # names of columns
 SOURCE, TARGET, DOCUMENT = "source", "target", "document"
 TEXT, LABEL, TAGS = "text", "label", "tags"
-SEVERAL_LABELS, ONE_NUMBER = "labels", "number"
+ONE_NUMBER = "number"  # of several labels: regard.text.label_sets
 FIRST, SECOND = "first", "second"
 PASSAGE, QUESTION, ANSWER = "passage", "question", "answer"
 

@@ -15,7 +15,8 @@ from regard.layers.by_sentence import Sentences
 from regard.layers.pooling import Pooling
 from regard.models.model import Distributions, Model
 from regard.models.number_model import refuse_smoothing
-from regard.records import LABEL, ONE_NUMBER, SEVERAL_LABELS, Batch
+from regard.records import LABEL, ONE_NUMBER, Batch
+from regard.text.label_sets import SEVERAL_LABELS
 
 POOLED = "pooling"  # the record of the attention of the only state that is read
 
@@ -116,6 +117,11 @@ class LabelModel(Model):
         self.output = OUTPUTS[self.label]
         return self
 
+    @property
+    def chooses_one(self) -> bool:
+        """Whether an answer is one label."""
+        return self.output is OUTPUTS[LABEL]
+
     @abstractmethod
     def log_probs(self, batch: Batch) -> Tensor:
         """Return log-probabilities (batch, class); of several labels their log-odds, of a number (batch, 1) itself."""
@@ -141,7 +147,7 @@ class LabelModel(Model):
         return self.output.explained(self.log_probs(batch), torch.as_tensor(batch.columns[self.label]))
 
     def distributions(self, batch: Batch) -> Distributions:
-        if self.output is not OUTPUTS[LABEL]:
+        if not self.chooses_one:
             return super().distributions(batch)
         return Distributions(self.log_probs(batch), torch.as_tensor(batch.columns[self.label]))
 

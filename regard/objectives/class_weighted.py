@@ -13,7 +13,7 @@ from regard.data.columns.label import LabelColumn
 from regard.errors import PartError, nearest
 from regard.models import LabelModel
 from regard.objectives.objective import Context, Objective
-from regard.records import ONE_NUMBER, SEVERAL_LABELS, Batch, Loss
+from regard.records import Batch, Loss
 
 
 class ClassWeightedObjective(Objective):
@@ -40,7 +40,7 @@ class ClassWeightedObjective(Objective):
     ) -> None:
         super().__init__(context)
         model = context.model
-        if not isinstance(model, LabelModel) or model.label in (SEVERAL_LABELS, ONE_NUMBER):
+        if not isinstance(model, LabelModel) or not model.chooses_one:
             raise PartError("needs a model that chooses one class", "objective=likelihood")
         self.model = (model,)  # a tuple, so that it is not a submodule
         self.label_smoothing = label_smoothing

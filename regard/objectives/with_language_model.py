@@ -10,7 +10,7 @@ from regard.config.common_settings import LabelSmoothing
 from regard.errors import PartError
 from regard.models import CausalClassifier
 from regard.objectives.objective import Context, Objective
-from regard.records import ONE_NUMBER, SEVERAL_LABELS, Batch, Loss
+from regard.records import Batch, Loss
 
 
 class WithLanguageModelObjective(Objective):
@@ -33,7 +33,7 @@ class WithLanguageModelObjective(Objective):
         if not isinstance(model, CausalClassifier):
             problem = "reads and writes a text with one network, and this model does not"
             raise PartError(problem, "model=causal_classifier, or objective=likelihood")
-        if model.label in (SEVERAL_LABELS, ONE_NUMBER):
+        if not model.chooses_one:
             raise PartError("is for one label a text", "objective=likelihood")
         self.model = (model,)  # a tuple, so that it is not a submodule
         self.weight, self.label_smoothing = weight, label_smoothing

@@ -42,10 +42,10 @@ class LabelTexts(ExampleTexts):
 
 
 class LabelRelevance(RelevanceView):
-    """The relevance of words for a label."""
+    """The relevance of words for a label, or for a number in standard deviations of the training set."""
 
     def items(self, batch: Batch, places: Sequence[int]) -> list[str]:
-        return [self.columns[self.last].decode([label]) for label in cast(Tensor, batch.columns[self.last]).tolist()]
+        return self.columns[self.last].values(cast(Tensor, batch.columns[self.last]))
 
 
 class LabelFiles(ExampleFiles):
@@ -116,8 +116,7 @@ class LabelTask(Task, ABC):
 
     def _answers(self, batch: Batch) -> list[str]:
         """Return the given answer of each example."""
-        column, given = self.vocabularies[self.last], cast(Tensor, batch.columns[self.last])
-        return [column.decode([label]) for label in given.tolist()]
+        return self.vocabularies[self.last].values(cast(Tensor, batch.columns[self.last]))
 
     def _columns(
         self, ids: Mapping[str, Sequence[int]], units: Mapping[str, Sequence[Sequence[int]]], answer: str

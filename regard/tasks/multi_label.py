@@ -9,11 +9,12 @@ from regard.answers.labels import LabelsAnswer, LabelsPrediction
 from regard.data.columns.label_set import LabelSetColumn
 from regard.decoding import Answering
 from regard.models import LabelModel
-from regard.records import SEVERAL_LABELS, TEXT, Batch
+from regard.records import TEXT, Batch
 from regard.results import Prediction
 from regard.tasks.classification import ClassificationTask, OneTextTask
 from regard.tasks.label_task import UNKNOWN_WORDS, LabelFiles
 from regard.tasks.relevance_view import RelevanceView
+from regard.text.label_sets import SEVERAL_LABELS
 
 
 class LabelSetRelevance(RelevanceView):
@@ -53,7 +54,3 @@ class MultiLabelTask(OneTextTask):
             one = LabelsPrediction(source, "", 0.0, probabilities=dict(zip(labels, row, strict=True)), warning=warning)
             found.append(LabelsAnswer.threshold.decided(one))
         return found
-
-    def _answers(self, batch: Batch) -> list[str]:
-        column, given = self.vocabularies[self.last], cast(Tensor, batch.columns[self.last])
-        return [column.decode(row.nonzero().flatten().tolist()) for row in given]

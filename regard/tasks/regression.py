@@ -1,10 +1,8 @@
 """Regression: a number for a text, or for two texts, such as how related they are."""
 
 from abc import ABC
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import ClassVar, cast
-
-from torch import Tensor
 
 from regard.answers.number import NumberAnswer, NumberPrediction
 from regard.data.columns.number import NumberColumn
@@ -17,17 +15,9 @@ from regard.tasks.files import ExampleFiles
 from regard.tasks.label_task import UNKNOWN_WORDS, LabelTask
 from regard.tasks.measures import LikelihoodMeasure, Measure
 from regard.tasks.pairs import PairsTask
-from regard.tasks.relevance_view import RelevanceView
 from regard.tasks.spec import TaskSpec
 
 _METRICS = ["pearson", "spearman", "mean_squared_error", "mean_absolute_error"]
-
-
-class NumberRelevance(RelevanceView):
-    """The relevance of words for the number, in standard deviations of the training set."""
-
-    def items(self, batch: Batch, places: Sequence[int]) -> list[str]:
-        return [_number(self.columns[self.last], one) for one in cast(Tensor, batch.columns[self.last]).tolist()]
 
 
 class NumberTask(LabelTask, ABC):
@@ -50,21 +40,12 @@ class NumberTask(LabelTask, ABC):
             found.append(NumberPrediction(source, column.text(one), 0.0, number=column.number(one), warning=warning))
         return found
 
-    def _answers(self, batch: Batch) -> list[str]:
-        return [_number(self.vocabularies[self.last], one) for one in cast(Tensor, batch.columns[self.last]).tolist()]
-
-
-def _number(column: object, standardised: float) -> str:
-    return cast(NumberColumn, column).text(standardised)
-
 
 def _of_numbers(spec: TaskSpec, examples: str) -> TaskSpec:
     """Return the spec of a task of labels for numbers."""
     wording = spec.wording._replace(examples=examples, speed=f"score {examples}")
     defaults = {**spec.defaults, "evaluation": {"metrics": _METRICS}}
-    return spec._replace(
-        metric="pearson", validates=("pearson",), relevance=NumberRelevance, wording=wording, defaults=defaults
-    )
+    return spec._replace(metric="pearson", validates=("pearson",), wording=wording, defaults=defaults)
 
 
 class RegressionTask(NumberTask, OneTextTask):

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+SEVERAL_LABELS = "labels"  # the column of them
 NO_LABELS = "-"
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from small_runs import SMALL, regard, write_texts
 
 from regard.results import Prediction
-from regard.serve.engine import Engine, Pair, Predict
+from regard.serve.engine import Engine, Line, Predict
 from regard.serve.engine.messages import (
     HEAD,
     Batch,
@@ -54,12 +54,12 @@ async def until(true: Callable[[], bool]) -> None:
 
 def asking(engine: Engine, *texts: str, seconds: float = 30.0, **wanted: Any) -> Asked:
     """A request under way."""
-    return asyncio.ensure_future(engine.ask(Predict(texts, **wanted), seconds=seconds))
+    return asyncio.ensure_future(engine.ask(Predict.lines(texts, **wanted), seconds=seconds))
 
 
-def pairs_of(sources: Iterable[str], targets: Iterable[str]) -> tuple[Pair, ...]:
+def pairs_of(sources: Iterable[str], targets: Iterable[str]) -> tuple[Line, ...]:
     """Given targets, as questions have them."""
-    return tuple(map(Pair, sources, targets))
+    return tuple(map(Line, sources, targets))
 
 
 async def texts_of(task: Asked) -> list[str]:
@@ -105,7 +105,7 @@ class Model:
         self.told.append(message)
 
     async def ask(self, message: CountTexts | Batch) -> CountReply | BatchReply:
-        texts = [text if isinstance(text, str) else text.source for text in message.question.texts]
+        texts = [line.source for line in message.question.texts]
         if isinstance(message, CountTexts):
             self.counted += texts
             return CountReply(outcomes=[size_of(text) for text in texts])

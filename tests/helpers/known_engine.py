@@ -62,7 +62,7 @@ class KnownEngine:
         await self._wait(question)
         match question:
             case Predict():
-                lines = map(question.source, question.texts)
+                lines = [line.source for line in question.texts]
                 return [self._predict(line, self.say(line, question.route), question) for line in lines]
             case Explain():
                 explained = Predict((), explain=True, maps=True)

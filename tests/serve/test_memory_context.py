@@ -15,7 +15,7 @@ from regard.memory import TranslationMemory, TranslationUnit
 from regard.predictor.source_context import SourceContext
 from regard.predictor.whole_texts import recalled_sentences
 from regard.results import MemoryMatch
-from regard.serve.engine import Alternatives, Explain, Pair, Predict, WithSimilar
+from regard.serve.engine import Alternatives, Explain, Line, Predict
 from regard.serve.engine.answering import Answering
 from regard.serve.engine.messages import HEAD, Batch, packed, unpacked
 from regard.serve.engine.questions import MAX_EXPLAINED, context_of
@@ -106,10 +106,10 @@ def test_programs_send_context_without_a_field(loaded, memory, path, body):
 def test_without_its_memory_a_model_reads_the_text_alone(loaded, memory):
     engine = RealEngine(loaded[0], loaded[1][""])
     (found,) = answers(engine, memory, [TEXTS[0]], memory=False)
-    assert engine.asked == [Predict((TEXTS[0],))] and "augmented" not in found["sentences"][0]["details"]
+    assert engine.asked == [Predict.lines((TEXTS[0],))] and "augmented" not in found["sentences"][0]["details"]
     other = KnownEngine("en", "de")
     answers(other, memory, [TEXTS[0]])
-    assert other.asked == [Predict((TEXTS[0],))]
+    assert other.asked == [Predict.lines((TEXTS[0],))]
 
 
 def test_a_file_is_translated_with_context(loaded, memory):
@@ -136,7 +136,7 @@ def test_a_search_that_takes_too_long_is_a_warning(loaded, memory, monkeypatch):
     engine = RealEngine(loaded[0], loaded[1][""])
     found = answers(engine, memory, [TEXTS[0], SEGMENT])
     assert ["in time" in (one["sentences"][0]["details"].get("warning") or "") for one in found] == [True, False]
-    assert engine.asked == [Predict((TEXTS[0],))] and found[1]["translatedText"] == "der Hund sieht Mann"
+    assert engine.asked == [Predict.lines((TEXTS[0],))] and found[1]["translatedText"] == "der Hund sieht Mann"
 
 
 @pytest.mark.parametrize("path", ["/v1/explain", "/v1/alternatives"])
@@ -155,7 +155,7 @@ def test_context_that_is_missing_is_a_warning_of_an_explanation(loaded, memory, 
 @pytest.mark.parametrize("question", [Explain, partial(Alternatives, word=0)])
 def test_context_counts_where_a_target_is_explained(loaded, question):
     similar = (match("Hund " * (MAX_EXPLAINED // 3)), match("Kater " * (MAX_EXPLAINED // 3)))
-    plain, known = loaded[0].count(question((Pair(SEGMENT, "der Hund"), Pair(SEGMENT, "der Hund", similar))))
+    plain, known = loaded[0].count(question((Line(SEGMENT, "der Hund"), Line(SEGMENT, "der Hund", similar))))
     source, target = loaded[0].predictor.task.source, loaded[0].predictor.task.target
     size = len(source.encode(SEGMENT)) + len(target.encode("der Hund")) + context_of(similar)
     assert plain.pieces < MAX_EXPLAINED and (known.kind, *known.details[1:3]) == ("costly", size, MAX_EXPLAINED)
@@ -164,9 +164,11 @@ def test_context_counts_where_a_target_is_explained(loaded, question):
 def test_context_counts_as_pieces(loaded):
     answering = loaded[0]
     similar = (match("Hund " * 40),)
-    plain, known = (answering.count(Predict((one,)))[0].pieces for one in (TEXTS[0], WithSimilar(TEXTS[0], similar)))
+    plain, known = (
+        answering.count(Predict((one,)))[0].pieces for one in (Line(TEXTS[0]), Line(TEXTS[0], similar=similar))
+    )
     assert known == plain + context_of(similar) and context_of(similar) >= 40
-    assert Predict((WithSimilar("yes", similar),)).guess is None and Predict(("yes",)).guess is not None
+    assert Predict((Line("yes", similar=similar),)).guess is None and Predict.lines(("yes",)).guess is not None
 
 
 def match(target, percent=80):
@@ -174,7 +176,7 @@ def match(target, percent=80):
 
 
 def test_given_targets_are_scored_and_rewritten_with_context(run, loaded):
-    pair = Pair(TEXTS[0], "der Hund", (match("der Hund sieht Mann"),))
+    pair = Line(TEXTS[0], "der Hund", (match("der Hund sieht Mann"),))
     (found,) = loaded[0].answer(Explain((pair,))).found.values()
     (scored,) = package.load(run).score([pair.source], [pair.target], matches=[pair.similar])
     assert found.augmented == scored.augmented == f"{TEXTS[0]} ⟦match⟧ der Hund sieht Mann"

@@ -50,7 +50,7 @@ def reloading(engines, settings=None, *, waiting=False):
         held = [engine.stopped for engine in engines]
         service.unanswered.discard(there)
         await asyncio.gather(*service._replaced)
-        found = await service.catalogue.models[0].ask(Predict(("x",)), seconds=1)
+        found = await service.catalogue.models[0].ask(Predict.lines(("x",)), seconds=1)
         metrics = service.metrics.text().decode()
         await service.stop()
         return service, held, found, metrics
@@ -64,7 +64,7 @@ def test_a_changed_run_answers_once_it_is_ready_and_the_old_one_ends_with_its_la
     fresh.info["sha256"] = "new"
     service, held, _, metrics = reloading([old, other], waiting=True)
     assert (held, old.stopped, other.asked) == ([False, False], True, [])
-    assert (fresh.asked[0].texts, list(service.engines)) == (("x",), ["en-de", "de-en"])
+    assert (fresh.asked[0].texts[0].source, list(service.engines)) == ("x", ["en-de", "de-en"])
     assert (len(fresh.watchers), len(other.watchers)) == (1, 1)  # no batch is counted twice
     assert 'regard_reloads_total{model="en-de",result="loaded"} 1.0' in metrics
     assert ('sha="new"' in metrics, metrics.count('regard_model_info{attention="dot",model="en-de"')) == (True, 1)
@@ -80,7 +80,7 @@ def test_what_cannot_be_loaded_leaves_the_old_one_serving(fresh, words, caplog):
     _, held, _, metrics = reloading([old])
     [line] = [one.getMessage() for one in caplog.records if one.levelname == "ERROR"]
     assert (words in line, line.count("\n")) == (True, 0)
-    assert (held, old.asked[0].texts, fresh.stopped) == ([False], ("x",), True)
+    assert (held, old.asked[0].texts[0].source, fresh.stopped) == ([False], "x", True)
     assert 'regard_reloads_total{model="en-de",result="failed"} 1.0' in metrics
 
 

@@ -165,9 +165,9 @@ def test_the_server_counts_sentences_of_a_window_one_by_one(folder):
     )
     limit = "decoding.max_source={}".format
     taken, _ = Answering.load(folder / "second", batch_tokens=512, changes=[limit(longest + 1)])
-    assert taken.count(Predict([line]))[0].pieces == whole and whole > longest
+    assert taken.count(Predict.lines([line]))[0].pieces == whole and whole > longest
     short, _ = Answering.load(folder / "second", batch_tokens=512, changes=[limit(longest)])
-    assert short.count(Predict([line])) == [Refused("long", [longest, longest - 1])]
+    assert short.count(Predict.lines([line])) == [Refused("long", [longest, longest - 1])]
 
 
 def test_a_served_explanation_is_of_the_sentence_in_its_text(ask):

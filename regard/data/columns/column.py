@@ -92,6 +92,10 @@ class Column(ABC):
         flat = np.fromiter((one for row in rows for one in row), np.int64, int(lengths.sum()))
         return self.join(flat, lengths)
 
+    def values(self, joined: Tensor) -> list[str]:
+        """Return the value of each row of a tensor (batch,) of labels, as `join` makes it."""
+        return [self.decode([one]) for one in joined.tolist()]
+
     def spread(self, count: int) -> str:
         """Return a value of about `count` ids, spread over the vocabulary, to test a model with."""
         return self.decode(spread_ids(count, len(self)))

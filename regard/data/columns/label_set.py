@@ -40,6 +40,9 @@ class LabelSetColumn(LabelColumn):
     def decode(self, ids: Sequence[int]) -> str:
         return write_labels(self.labels[one] for one in ids)
 
+    def values(self, joined: Tensor) -> list[str]:
+        return [self.decode(row.nonzero().flatten().tolist()) for row in joined]
+
     def spread(self, count: int) -> str:
         """Return all labels."""
         return write_labels(self.labels)

@@ -94,6 +94,9 @@ class NumberColumn(Column):
     def decode(self, ids: Sequence[int]) -> str:
         return self.text(ids[0] / _SCALE - _LARGEST)
 
+    def values(self, joined: Tensor) -> list[str]:
+        return [*map(self.text, joined.tolist())]
+
     def join(self, flat: NDArray[np.int64], lengths: NDArray[np.int64]) -> Tensor:
         """One standardised number a row: (batch,)."""
         return torch.from_numpy((flat.astype(np.float64) / _SCALE - _LARGEST).astype(np.float32))

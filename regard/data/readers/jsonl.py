@@ -14,9 +14,8 @@ from regard.data.readers.reader import FileName, FileReader, TableRows
 from regard.data.readers.tables import FIRST_ROWS
 from regard.errors import DataError, PartError, nearest
 from regard.text.clean import without_surrogates
-from regard.text.label_sets import NO_LABELS, write_labels
+from regard.text.label_sets import NO_LABELS, SEVERAL_LABELS, write_labels
 
-_LABELS = "labels"  # regard.records.SEVERAL_LABELS, which a server without torch cannot import
 _CODES = {"source", "target"}
 _CORRECTION = {"q", "s", *_CODES}  # the fields of a line that `regard serve --suggestions` writes
 
@@ -83,7 +82,7 @@ class JsonlReader(FileReader):
             value = row[name]
             if isinstance(value, (int, float)) and not isinstance(value, bool):  # a label is often a number
                 value = repr(value)
-            if column == _LABELS and isinstance(value, list):
+            if column == SEVERAL_LABELS and isinstance(value, list):
                 value = self._labels(path, number, name, value)
             if not isinstance(value, str):
                 hint = (

@@ -36,7 +36,7 @@ async def predict_any(service: Service, request: Request) -> Response:
     request.state.asked.count(lines, model)
     if question.maps:
         check_maps(*lines)
-    asked_for = Predict(tuple(lines), n_best=question.n_best, explain=explain, maps=question.maps)
+    asked_for = Predict.lines(lines, n_best=question.n_best, explain=explain, maps=question.maps)
     found = await _predictions(model, asked_for, service.settings.request_timeout)
     length = sum(map(len, lines))
     found = await in_thread(length, model.checked, found)
@@ -46,8 +46,8 @@ async def predict_any(service: Service, request: Request) -> Response:
 
 async def _predictions(model: ServedModel, question: Predict, seconds: float) -> Sequence[Prediction]:
     """Return the answers to all lines; an empty line has an empty answer and does not affect the others."""
-    lines = [*map(question.source, question.texts)]
-    blank = {place: model.empty_answer(line) for place, line in enumerate(lines)}
+    lines = question.texts
+    blank = {place: model.empty_answer(line.source) for place, line in enumerate(lines)}
     found = {place: one for place, one in blank.items() if one is not None}
     places = [place for place in range(len(lines)) if place not in found]
     try:

@@ -17,7 +17,7 @@ from regard.serve.engine.faults import (
     TooLong,
     Unreadable,
 )
-from regard.serve.engine.questions import Alternatives, Explain, Pair, Predict, QuestionRow, WithSimilar
+from regard.serve.engine.questions import Alternatives, Explain, Line, Predict, QuestionRow
 
 __all__ = [
     "Alternatives",
@@ -28,9 +28,9 @@ __all__ = [
     "Explain",
     "Failed",
     "Limits",
+    "Line",
     "NotReady",
     "OutOfMemory",
-    "Pair",
     "Predict",
     "QuestionRow",
     "ServingError",
@@ -38,7 +38,6 @@ __all__ = [
     "TooLate",
     "TooLong",
     "Unreadable",
-    "WithSimilar",
     "cores",
     "open_engines",
 ]

@@ -22,7 +22,7 @@ from regard.results import Prediction, TextPrediction
 from regard.serve.engine.explaining import FIRST_PIECES, AttentionExplainer, rewritten
 from regard.serve.engine.messages import Refused, TextCost
 from regard.serve.engine.model_card import card_of
-from regard.serve.engine.questions import Kept, Pair, Predict, Question, context_of
+from regard.serve.engine.questions import Kept, Line, Predict, Question, context_of
 from regard.tasks.example_texts import Ids
 from regard.text.clean import clean
 
@@ -147,14 +147,14 @@ class Answering:
         if longest > most:
             return Refused("long", [longest, most])
         text = question.texts[row]
-        context = context_of(question.similar(text))
+        context = context_of(text.similar)
         sizes = [size + context for size in lengths[:1]] + lengths[1:]
         if sum(sizes) > question.most:
             what, hint = "source and target have", "explain one sentence at a time"
             if context:
                 what, hint = "source, similar segments and target have", f"{hint}, or without memory"
             return Refused("costly", [what, sum(sizes), question.most, hint])
-        terms = [] if kept.glossary is None else kept.terms(question.source(text))
+        terms = [] if kept.glossary is None else kept.terms(text.source)
         return TextCost(question.cost(sizes, prefix=kept.prefix, terms=terms), ids)
 
     def predict(
@@ -170,11 +170,11 @@ class Answering:
         def ask(rows: list[int]) -> Sequence[Prediction]:
             left = _among(rows, unwanted)
             found = self.predictor.predict(
-                [question.source(question.texts[row]) for row in rows],
+                [question.texts[row].source for row in rows],
                 search=search.until(left),
                 glossary=glossary,
                 prefixes=[question.prefix] * len(rows) if question.prefix else None,
-                matches=[question.similar(question.texts[row]) for row in rows],
+                matches=[question.texts[row].similar for row in rows],
                 encoded=None if encoded is None else [encoded[row] for row in rows],
             )
             if not (question.explain or question.maps):
@@ -185,8 +185,8 @@ class Answering:
 
     def each(
         self,
-        texts: Sequence[Pair],
-        one: Callable[[Pair, Callable[[], bool], Sequence[Ids] | None], Prediction],
+        texts: Sequence[Line],
+        one: Callable[[Line, Callable[[], bool], Sequence[Ids] | None], Prediction],
         unwanted: Unwanted = frozenset,
         encoded: Sequence[Ids] | None = None,
     ) -> Answered:
@@ -204,7 +204,7 @@ class Answering:
 
     def explained(
         self,
-        text: Pair,
+        text: Line,
         is_unwanted: Callable[[], bool],
         encoded: Sequence[Ids] | None = None,
         *,
@@ -240,7 +240,7 @@ class Answering:
 
     def rewritten(
         self,
-        text: Pair,
+        text: Line,
         is_unwanted: Callable[[], bool],
         encoded: Sequence[Ids] | None = None,
         *,

@@ -256,7 +256,7 @@ def _countable(question: QuestionRow) -> Iterator[slice]:
     """Yield portions of few characters: a model's process reads no message while it tokenizes."""
     first, characters = 0, 0
     for place, text in enumerate(question.texts):
-        size = question.characters(text)
+        size = len(text.source) + len(text.target)
         if place > first and characters + size > _COUNTED:
             yield slice(first, place)
             first, characters = place, 0

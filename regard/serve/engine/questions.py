@@ -43,19 +43,12 @@ TOO_SLOW = "the explanation exceeded the time limit of a request"
 Similar = tuple[MemoryMatch, ...]  # segments of a translation memory that a model reads with a text
 
 
-class Pair(NamedTuple):
-    """A line as `predict` takes it, and a given target."""
+class Line(NamedTuple):
+    """A line as `predict` takes it, a given target, and segments of a translation memory that are like it."""
 
     source: str
-    target: str
+    target: str = ""
     similar: Similar = ()
-
-
-class WithSimilar(NamedTuple):
-    """A line as `predict` takes it, and segments of a translation memory that are like it."""
-
-    source: str
-    similar: Similar
 
 
 class Kept(NamedTuple):
@@ -76,7 +69,7 @@ class Question(Struct, frozen=True, tag=True):
     late: ClassVar[str | None] = None  # error after the time limit; None: the limit covers waiting only
     most: ClassVar[float] = math.inf  # pieces of a text in all its columns
 
-    texts: tuple[Any, ...]
+    texts: tuple[Line, ...]
     route: str = ""  # the pair of languages, for a model of several; "": its first one
 
     @property
@@ -94,24 +87,11 @@ class Question(Struct, frozen=True, tag=True):
         """Return the estimated cost of a single short text; None: it must be counted first."""
         return None
 
-    def of(self, texts: Iterable[Any]) -> Self:
+    def of(self, texts: Iterable[Line]) -> Self:
         """Return the same question of other texts; without texts it is the key of a batch."""
         return replace(self, texts=tuple(texts))
 
-    def characters(self, text: Any) -> int:
-        """Return the length of a text in all its columns."""
-        return len(self.source(text))
-
-    def source(self, text: Any) -> str:
-        """Return the line of a text as `predict` takes it."""
-        return str(text.source)
-
-    def similar(self, text: Any) -> Similar:
-        """Return the segments of a memory that the model reads with a text."""
-        found: Similar = text.similar
-        return found
-
-    def read(self, task: "Task", text: Any) -> Mapping[str, str]:
+    def read(self, task: "Task", text: Line) -> Mapping[str, str]:
         """Return the example of a text. Raises DataError for an invalid one."""
         raise NotImplementedError
 
@@ -135,12 +115,16 @@ class Question(Struct, frozen=True, tag=True):
 class Predict(Question, frozen=True):
     """Predict answers to texts."""
 
-    texts: tuple[str | WithSimilar, ...]
     n_best: int = 1
     explain: bool = False  # alignment and weights
     maps: bool = False  # and the weights of every attention
     glossary: tuple[str, ...] = ()  # lines of terms
     prefix: str = ""  # prefix of each answer
+
+    @classmethod
+    def lines(cls, texts: Iterable[str], **fields: Any) -> Self:
+        """Return the question of lines alone."""
+        return cls(tuple(map(Line, texts)), **fields)
 
     @property
     def width(self) -> int:
@@ -157,19 +141,13 @@ class Predict(Question, frozen=True):
     @property
     def guess(self) -> int | None:
         """Estimate by the bytes of the text. The model's process counts; a text too long for its lane is returned."""
-        if len(self.texts) > 1 or self.prefix or self.glossary or self.similar(self.texts[0]):
+        if len(self.texts) > 1 or self.prefix or self.glossary or self.texts[0].similar:
             return None
-        size = self.cost([_estimated(self.source(self.texts[0]))])
+        size = self.cost([_estimated(self.texts[0].source)])
         return size if size <= SHORT_PIECES else None
 
-    def source(self, text: str | WithSimilar) -> str:
-        return text if isinstance(text, str) else text.source
-
-    def similar(self, text: str | WithSimilar) -> Similar:
-        return () if isinstance(text, str) else text.similar
-
-    def read(self, task: "Task", text: str | WithSimilar) -> Mapping[str, str]:
-        return task.texts.given(self.source(text))
+    def read(self, task: "Task", text: Line) -> Mapping[str, str]:
+        return task.texts.given(text.source)
 
     def copied(self, task: "Task", example: Mapping[str, str]) -> Prediction | None:
         """Return the answer to a text in a script outside the training data."""
@@ -198,12 +176,7 @@ class _Forced(Question, frozen=True):
 
     late, most = TOO_SLOW, MAX_EXPLAINED
 
-    texts: tuple[Pair, ...]
-
-    def characters(self, text: Any) -> int:
-        return len(text.source) + len(text.target)
-
-    def read(self, task: "Task", text: Pair) -> Mapping[str, str]:
+    def read(self, task: "Task", text: Line) -> Mapping[str, str]:
         return task.texts.scored(clean(text.source), clean(text.target))
 
 

@@ -210,17 +210,17 @@ def rehearse(answering: Answering) -> None:
     """Run once everything that compiles code, so that no request waits for a compiler."""
     task = answering.predictor.task
     few = (as_line(task.vocabularies[name].spread(1) for name in task.inputs),)
-    answering.answer(Predict(few))
+    answering.answer(Predict.lines(few))
     if task.answer.written:
-        answering.answer(Predict(few, n_best=2))
-        answering.answer(Predict(few, prefix=task.vocabularies[task.last].spread(1)))
+        answering.answer(Predict.lines(few, n_best=2))
+        answering.answer(Predict.lines(few, prefix=task.vocabularies[task.last].spread(1)))
 
 
 def warm(answering: Answering) -> float:
     """Translate a few batches, as the first ones are slower; return the best source pieces per second."""
     task, speed, start = answering.predictor.task, 0.0, time.perf_counter()
     for count, pieces in product(WARM_TEXTS, WARM_PIECES):
-        question = Predict((as_line(task.vocabularies[name].spread(pieces) for name in task.inputs),) * count)
+        question = Predict.lines([as_line(task.vocabularies[name].spread(pieces) for name in task.inputs)] * count)
         size = sum(found.pieces for found in answering.count(question) if isinstance(found, TextCost))
         before = time.perf_counter()
         if before - start > WARM_SECONDS:
@@ -228,7 +228,7 @@ def warm(answering: Answering) -> float:
         answering.answer(question)
         speed = max(speed, size / (time.perf_counter() - before))
     few = as_line(task.vocabularies[name].spread(1) for name in task.inputs)
-    answering.answer(Predict((few,), explain=True))
+    answering.answer(Predict.lines([few], explain=True))
     return speed
 
 

@@ -207,7 +207,7 @@ def test_context_reaches_models_that_read_it():
     with served([engine]) as client:
         client.post("/v2/translate", json={"text": "Hello", "target_lang": "DE", "context": "One. Two. Three."})
         client.post("/v2/translate", json={"text": "Hello", "target_lang": "DE"})
-    assert [one.texts for one in engine.asked] == [("Hello\tTwo.\tThree.\tHello",), ("Hello",)]
+    assert [[line.source for line in one.texts] for one in engine.asked] == [["Hello\tTwo.\tThree.\tHello"], ["Hello"]]
 
 
 def test_context_is_split_once_for_all_texts(monkeypatch):

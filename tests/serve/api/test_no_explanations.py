@@ -51,7 +51,7 @@ def test_predictions_are_not_explained(wanted):
         refused(client.post("/v1/predict", json=question | wanted), "explain, maps", "reviews")
         assert engine.asked == []
         assert client.post("/v1/predict", json=question).json()["predictions"][0]["text"] == "good"
-        assert engine.asked == [Predict(("a fine film",))]
+        assert engine.asked == [Predict.lines(("a fine film",))]
 
 
 def test_alternatives_are_refused():

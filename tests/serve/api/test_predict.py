@@ -43,9 +43,9 @@ def test_labels_with_their_probabilities(client):
 @pytest.mark.parametrize(
     ("wanted", "question"),
     [
-        ({}, Predict(("a fine film",))),
-        ({"explain": True}, Predict(("a fine film",), explain=True)),
-        ({"maps": True}, Predict(("a fine film",), explain=True, maps=True)),
+        ({}, Predict.lines(("a fine film",))),
+        ({"explain": True}, Predict.lines(("a fine film",), explain=True)),
+        ({"maps": True}, Predict.lines(("a fine film",), explain=True, maps=True)),
     ],
 )
 def test_what_a_model_is_asked_for(client, engine, wanted, question):
@@ -59,12 +59,12 @@ def test_several_texts_of_a_model_that_writes(client):
     writer = client.app.service.engines["en-de"]
     writer.asked.clear()
     assert ask(client, model="en-de", texts=["yes"], n_best=3).status_code == 200
-    assert writer.asked == [Predict(("yes",), n_best=3)]
+    assert writer.asked == [Predict.lines(("yes",), n_best=3)]
 
 
 def test_several_labels_are_asked_for(client, engine):
     assert ask(client, texts=["a fine film"], n_best=2).status_code == 200
-    assert engine.asked == [Predict(("a fine film",), n_best=2)]
+    assert engine.asked == [Predict.lines(("a fine film",), n_best=2)]
 
 
 def test_examples_by_column(client):
@@ -72,7 +72,7 @@ def test_examples_by_column(client):
     entailment.asked.clear()
     example = {"second": "a\tcat", "first": "fine dog"}
     found = ask(client, model="entailment", examples=[example], explain=True).json()
-    assert entailment.asked == [Predict(("fine dog\ta cat",), explain=True)]
+    assert entailment.asked == [Predict.lines(("fine dog\ta cat",), explain=True)]
     [one] = found["predictions"]
     assert one["explanation"]["columns"]["second"]["words"][1] == {"text": "cat", "pieces": [1]}
     assert [(each["queries"], each["keys"]) for each in one["explanation"]["maps"]] == [("", "first"), ("", "second")]

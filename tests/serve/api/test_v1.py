@@ -11,7 +11,7 @@ from known_engine import KnownEngine, pairs, served
 
 from regard.explain.page import to_json
 from regard.serve.api import models, v1
-from regard.serve.engine import Alternatives, Pair, Predict
+from regard.serve.engine import Alternatives, Line, Predict
 from regard.serve.security import Keys
 from regard.serve.settings import Settings
 
@@ -75,10 +75,10 @@ def test_sentences_in_their_places(client):
 @pytest.mark.parametrize(
     ("wanted", "question"),
     [
-        ({}, Predict(("Hello",))),
-        ({"n_best": 3}, Predict(("Hello",), n_best=3)),
-        ({"explain": True}, Predict(("Hello",), explain=True)),
-        ({"maps": True, "n_best": 2}, Predict(("Hello",), n_best=2, explain=True, maps=True)),
+        ({}, Predict.lines(("Hello",))),
+        ({"n_best": 3}, Predict.lines(("Hello",), n_best=3)),
+        ({"explain": True}, Predict.lines(("Hello",), explain=True)),
+        ({"maps": True, "n_best": 2}, Predict.lines(("Hello",), n_best=2, explain=True, maps=True)),
     ],
 )
 def test_what_the_engine_is_asked_for(client, engine, wanted, question):
@@ -305,7 +305,7 @@ def test_models(client):
 def test_other_words_in_place_of_one(client, engine):
     fields = {"source_text": "Hello you there", "target_text": "Hallo du da", "source": "en", "target": "de"}
     found = ask(client, "/v1/alternatives", **fields, word=1, count=2).json()
-    assert engine.asked == [Alternatives((Pair("Hello you there", "Hallo du da"),), word=1, count=2)]
+    assert engine.asked == [Alternatives((Line("Hello you there", "Hallo du da"),), word=1, count=2)]
     assert (found["model"], found["source"], found["target"]) == ("en-de", "en", "de")
     assert [(one["word"], one["probability"]) for one in found["alternatives"]] == [("du0", 0.3679), ("du1", 0.3679)]
     first = found["alternatives"][0]
@@ -339,14 +339,14 @@ def test_terms_and_prefixes_go_to_the_engine(client, engine):
     found = ask(client, q="Hello. World!", source="en", target="de", glossary=terms, target_prefix="Ser").json()
     lines = ("Hello\tHallo|Servus",)
     assert engine.asked == [
-        Predict(("Hello.",), glossary=lines, prefix="Ser"),
-        Predict(("World!",), glossary=lines),
+        Predict.lines(("Hello.",), glossary=lines, prefix="Ser"),
+        Predict.lines(("World!",), glossary=lines),
     ]
     assert [one["source"] for one in found["texts"][0]["sentences"]] == ["Hello.", "World!"]
     engine.asked.clear()
     texts = ["Hello", "World", "Good morning!"]
     found = ask(client, q=texts, source="en", target="de", target_prefix=["", "W", ""]).json()
-    assert engine.asked == [Predict(("Hello", "Good morning!")), Predict(("World",), prefix="W")]
+    assert engine.asked == [Predict.lines(("Hello", "Good morning!")), Predict.lines(("World",), prefix="W")]
     assert [one["translatedText"] for one in found["texts"]] == ["Hallo", "Welt", "Guten Morgen!"]
 
 

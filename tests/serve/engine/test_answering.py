@@ -62,7 +62,7 @@ def test_what_is_told_of_a_model(tiny_run):
 
 def test_it_answers_as_the_predictor_does(tiny_run, answering):
     predictor = load(tiny_run)
-    done = answering.answer(Predict(TEXTS, explain=True, maps=True))
+    done = answering.answer(Predict.lines(TEXTS, explain=True, maps=True))
     assert predictions(done) == predictor.predict(TEXTS, explain=True)
     assert done.out_of_memory == 0
 
@@ -70,14 +70,14 @@ def test_it_answers_as_the_predictor_does(tiny_run, answering):
 def test_terms_that_a_search_cannot_keep_are_refused(tiny_run):
     """As a request that is wrong, not as a fault of the server."""
     answering, _ = Answering.load(tiny_run, batch_tokens=8192, changes=["decoding.search=sampling"])
-    done = answering.answer(Predict(["a dog runs"], glossary=("dog\tHund",)))
+    done = answering.answer(Predict.lines(["a dog runs"], glossary=("dog\tHund",)))
     assert done.refused == {0: Refused("wrong", "decoding.search: cannot keep terms and prefixes (--search beam)")}
 
 
 def test_maps_go_along_only_when_they_are_wanted(answering):
-    (plain,) = predictions(answering.answer(Predict(["yes"])))
-    (told,) = predictions(answering.answer(Predict(["yes"], explain=True)))
-    (whole,) = predictions(answering.answer(Predict(["yes"], maps=True)))
+    (plain,) = predictions(answering.answer(Predict.lines(["yes"])))
+    (told,) = predictions(answering.answer(Predict.lines(["yes"], explain=True)))
+    (whole,) = predictions(answering.answer(Predict.lines(["yes"], maps=True)))
     assert plain.explanation is None
     assert told.explanation.weights == whole.explanation.weights
     assert told.explanation.maps == []
@@ -86,7 +86,7 @@ def test_maps_go_along_only_when_they_are_wanted(answering):
 
 def test_maps_that_are_too_large_are_left_out(answering, monkeypatch):
     texts = ["yes", "a dog runs", "two cats"]
-    whole = predictions(answering.answer(Predict(texts, maps=True)))
+    whole = predictions(answering.answer(Predict.lines(texts, maps=True)))
     looking = answering.looking
     for one in whole:
         maps = sum(len(row) for each in one.explanation.maps for head in each.weights for row in head)
@@ -94,11 +94,11 @@ def test_maps_that_are_too_large_are_left_out(answering, monkeypatch):
     counts = [looking.weights(one) for one in whole]
     assert looking.heads == {("source", "source"): 4, ("target", "source"): 4, ("target", "target"): 4}
     monkeypatch.setattr("regard.serve.engine.explaining.MOST_SHOWN", sorted(counts)[1])
-    shown = predictions(answering.answer(Predict(texts, maps=True)))
+    shown = predictions(answering.answer(Predict.lines(texts, maps=True)))
     assert [bool(one.explanation.maps) for one in shown] == [count <= sorted(counts)[1] for count in counts]
     assert [one.explanation.weights for one in shown] == [one.explanation.weights for one in whole]
     monkeypatch.setattr("regard.serve.engine.explaining.MOST_WEIGHTS", sorted(counts)[1])
-    held = predictions(answering.answer(Predict(texts, maps=True)))
+    held = predictions(answering.answer(Predict.lines(texts, maps=True)))
     assert [one.explanation is not None for one in held] == [count <= sorted(counts)[1] for count in counts]
     assert [one.text for one in held] == [one.text for one in whole]
 
@@ -108,7 +108,7 @@ def test_several_answers_of_every_search(tiny_run, search):
     changes = [f"decoding.search={search}"] if search else []
     predictor = load(tiny_run, changes)
     choice = {"greedy": "greedy", "sampling": "sampling", None: "beam"}[search]
-    (found,) = predictions(Answering(predictor, Choice(choice)).answer(Predict(["a dog runs"], n_best=3)))
+    (found,) = predictions(Answering(predictor, Choice(choice)).answer(Predict.lines(["a dog runs"], n_best=3)))
     assert len(found.alternatives) == 2
     (alone,) = predictor.predict(["a dog runs"])
     assert alone.alternatives == []
@@ -162,14 +162,18 @@ def test_an_explanation_goes_on_step_by_step_and_is_given_up(answering):
 
 
 def test_what_has_to_be_kept_and_explained_is_counted(answering):
-    plain, prefix, target = answering.count(Predict(["yes"]))[0].pieces, "ein Hund", answering.predictor.task.target
-    assert pieces(answering.count(Predict(["yes"], prefix=prefix))) == [plain + len(target.encode(prefix))]
-    (costly,) = answering.count(Predict(["yes"], prefix=prefix * 600))
+    plain, prefix, target = (
+        answering.count(Predict.lines(["yes"]))[0].pieces,
+        "ein Hund",
+        answering.predictor.task.target,
+    )
+    assert pieces(answering.count(Predict.lines(["yes"], prefix=prefix))) == [plain + len(target.encode(prefix))]
+    (costly,) = answering.count(Predict.lines(["yes"], prefix=prefix * 600))
     assert (costly.kind, "target_prefix" in costly.details) == ("wrong", True)
     assert pieces(answering.count(Explain(pairs_of(["yes"], ["ja"]), by="lrp"))) == [
         5 * (plain + len(target.encode("ja")))
     ]
-    assert lane_of(answering.count(Predict(["a dog"], glossary=("dog\t" + "Hund " * 40,)))[0].pieces) > 0
+    assert lane_of(answering.count(Predict.lines(["a dog"], glossary=("dog\t" + "Hund " * 40,)))[0].pieces) > 0
 
 
 def test_pieces_are_counted_by_the_tokenizer(answering):
@@ -178,17 +182,20 @@ def test_pieces_are_counted_by_the_tokenizer(answering):
     long = "yes " * 20
     count = len(source.encode(long))
     (copied,) = answering.predictor.predict(["汉" * 400])
-    assert pieces(answering.count(Predict(TEXTS))) == [len(source.encode(text)) for text in TEXTS]
+    assert pieces(answering.count(Predict.lines(TEXTS))) == [len(source.encode(text)) for text in TEXTS]
     assert pieces(answering.count(Explain(pairs_of(["yes", ""], ["ein Hund", ""])))) == [
         len(target.encode("ein Hund")),
         0,
     ]
     answering.predictor.encoder.max_source = 12
-    assert pieces(answering.count(Predict(["yes", long]))) == [len(source.encode("yes")), Refused("long", [count, 11])]
+    assert pieces(answering.count(Predict.lines(["yes", long]))) == [
+        len(source.encode("yes")),
+        Refused("long", [count, 11]),
+    ]
     assert pieces(answering.count(Explain(pairs_of(["yes"], [long])))) == [
         Refused("long", [len(target.encode(long)), 11])
     ]
-    assert pieces(answering.count(Predict(["汉" * 400]))) == [copied]
+    assert pieces(answering.count(Predict.lines(["汉" * 400]))) == [copied]
     assert copied.text == "汉" * 400
 
 
@@ -206,15 +213,15 @@ class Left:
 def test_what_nobody_waits_for_is_given_up(answering):
     """Text by text, in whichever halves of a batch they are; they are not explained either."""
     texts = ["a dog runs", "two cats", "he reads"]
-    whole = predictions(answering.answer(Predict(texts, explain=True)))
+    whole = predictions(answering.answer(Predict.lines(texts, explain=True)))
     left = Left(1, 1)
-    found = predictions(answering.answer(Predict(texts, explain=True), unwanted=left))
+    found = predictions(answering.answer(Predict.lines(texts, explain=True), unwanted=left))
     assert left.asked > 2
     assert [found[place].text for place in (0, 2)] == [whole[place].text for place in (0, 2)]
     assert [one.explanation is None for one in found] == [False, True, False]
     assert len(found[1].log_probs) == 2 < len(whole[1].log_probs)
     asked = Left(0, 0, 1, 2)
-    answering.answer(Predict(texts), unwanted=asked)
+    answering.answer(Predict.lines(texts), unwanted=asked)
     assert asked.asked == 1
 
 
@@ -237,7 +244,7 @@ def test_another_word_that_nobody_waits_for_is_given_up(answering):
 )
 def test_a_text_that_does_not_fit_into_memory_fails_alone(answering, monkeypatch, error):
     texts = [source for source, _ in PAIRS]
-    expected = texts_of(answering.answer(Predict(texts)))
+    expected = texts_of(answering.answer(Predict.lines(texts)))
     predict, failures = answering.predictor.predict, []
 
     def short(some, **options):
@@ -247,7 +254,7 @@ def test_a_text_that_does_not_fit_into_memory_fails_alone(answering, monkeypatch
         return predict(some, **options)
 
     monkeypatch.setattr(answering.predictor, "predict", short)
-    done = answering.answer(Predict(texts))
+    done = answering.answer(Predict.lines(texts))
     assert done.refused == {row: Refused("memory") for row, text in enumerate(texts) if text == "two cats"}
     assert done.out_of_memory == len(failures)
     assert texts_of(done) == {row: text for row, text in expected.items() if row not in done.refused}
@@ -255,7 +262,7 @@ def test_a_text_that_does_not_fit_into_memory_fails_alone(answering, monkeypatch
 
 def test_a_batch_that_is_too_large_is_split_until_it_fits(answering, monkeypatch):
     texts = [source for source, _ in PAIRS]
-    expected = texts_of(answering.answer(Predict(texts)))
+    expected = texts_of(answering.answer(Predict.lines(texts)))
     predict = answering.predictor.predict
 
     def short(some, **options):
@@ -264,7 +271,7 @@ def test_a_batch_that_is_too_large_is_split_until_it_fits(answering, monkeypatch
         return predict(some, **options)
 
     monkeypatch.setattr(answering.predictor, "predict", short)
-    done = answering.answer(Predict(texts))
+    done = answering.answer(Predict.lines(texts))
     assert (texts_of(done), done.out_of_memory) == (expected, 3)  # 12 → 6, 6 → 3, 3, 3, 3
 
 
@@ -273,7 +280,7 @@ def test_a_fault_of_the_model_tells_nothing_of_it(answering, monkeypatch):
         raise KeyError("a secret path")
 
     monkeypatch.setattr(answering.predictor, "predict", fault)
-    assert answering.answer(Predict(["yes"])).refused == {0: Refused("failed", "KeyError")}
+    assert answering.answer(Predict.lines(["yes"])).refused == {0: Refused("failed", "KeyError")}
 
 
 @pytest.mark.parametrize("side", ["source", "target"])
@@ -307,7 +314,7 @@ def test_a_fault_of_a_whole_batch_tells_nothing_of_it(answering, monkeypatch, ca
         raise KeyError("/secret/path")
 
     monkeypatch.setattr(answering, "predict", fault)
-    told = answer(answering, Batch(name="0", lane=0, question=Predict(["yes"])))
+    told = answer(answering, Batch(name="0", lane=0, question=Predict.lines(["yes"])))
     assert (told, "/secret/path" in caplog.text) == (Failure(reason="KeyError"), True)
 
 
@@ -316,12 +323,12 @@ def test_another_slot_has_the_same_weights_in_modules_of_its_own(answering):
     ours, theirs = (list(one.predictor.model.parameters()) for one in (answering, other))
     assert all(one is two for one, two in zip(ours, theirs, strict=True))
     with recording(answering.predictor.model) as records:
-        other.answer(Predict(["yes"]))
+        other.answer(Predict.lines(["yes"]))
     assert records and not any(seen.answers for seen in records.values())
-    assert other.answer(Predict(TEXTS)) == answering.answer(Predict(TEXTS))
+    assert other.answer(Predict.lines(TEXTS)) == answering.answer(Predict.lines(TEXTS))
 
 
-@pytest.mark.parametrize("question", [Predict((1,)), Explain(("a",)), Predict(("a",), route="xx")])
+@pytest.mark.parametrize("question", [Predict((1,)), Explain(("a",)), Predict.lines(("a",), route="xx")])
 def test_what_is_no_question_is_told(answering, question):
     """One that is none at all does not come over the wire."""
     message = packed(Batch(name="0", lane=0, question=question))[HEAD:]
@@ -333,7 +340,7 @@ def test_what_is_no_question_is_told(answering, question):
 
 
 def test_a_lone_surrogate_and_a_null_are_texts(answering):
-    told = answer(answering, Batch(name="0", lane=0, question=Predict(["\ud800", "\0", "a\u2028b"])))
+    told = answer(answering, Batch(name="0", lane=0, question=Predict.lines(["\ud800", "\0", "a\u2028b"])))
     assert [type(one) for one in heard(packed(told)[HEAD:]).outcomes] == [Found] * 3
 
 
@@ -344,7 +351,7 @@ def test_the_warm_up_tells_how_fast_it_is(answering):
 def test_a_conversation(tiny_run):
     """Loading, a request, bytes that are no message, an end in the middle of one."""
     job = Job(number=0, run=str(tiny_run), threads=2, batch_tokens=100)
-    request = Batch(number=1, name="0.0", lane=0, question=Predict(("yes",)))
+    request = Batch(number=1, name="0.0", lane=0, question=Predict.lines(("yes",)))
     nonsense = (3).to_bytes(HEAD, "big") + b"\xff{]"
     given = io.BytesIO(packed(job) + nonsense + packed(request) + packed(request)[:-1])
     said = []
@@ -369,7 +376,7 @@ def test_a_folder_that_is_no_run_is_told_in_one_line(tmp_path):
 def test_a_server_may_multiply_in_eight_bits(tiny_run):
     answering, _ = Answering.load(tiny_run, batch_tokens=8192, changes=["decoding.precision=int8"])
     wanted = load(tiny_run, ["decoding.precision=int8"]).predict(["yes", "no"])
-    assert answering.answer(Predict(["yes", "no"])).found == dict(enumerate(wanted))
+    assert answering.answer(Predict.lines(["yes", "no"])).found == dict(enumerate(wanted))
 
 
 @pytest.mark.parametrize(

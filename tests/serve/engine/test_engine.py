@@ -13,9 +13,9 @@ from regard.serve.engine import (
     Explain,
     Failed,
     Limits,
+    Line,
     NotReady,
     OutOfMemory,
-    Pair,
     Predict,
     TooLate,
     TooLong,
@@ -31,10 +31,10 @@ async def busy(engine, model):
 
 
 def test_answers_come_in_the_order_of_the_texts(engine, run):
-    found = run(engine.ask(Predict(["b", "a", "c"])))
+    found = run(engine.ask(Predict.lines(["b", "a", "c"])))
     assert [one.source for one in found] == ["b", "a", "c"]
     assert [one.text for one in found] == ["B", "A", "C"]
-    assert run(engine.ask(Predict([]))) == []
+    assert run(engine.ask(Predict.lines([]))) == []
 
 
 def test_what_it_tells_of_itself(engine):
@@ -82,7 +82,7 @@ def test_requests_of_other_options_have_batches_of_their_own(engine, models, run
 
     run(case())
     assert models[0].asked == [["first"], ["a", "c"], ["b"], ["d"]]
-    assert models[0].messages[-1].question == Explain((Pair("d", "D"),))
+    assert models[0].messages[-1].question == Explain((Line("d", "D"),))
 
 
 def test_a_queue_without_room_for_all_takes_none(engine, models, run):
@@ -91,7 +91,7 @@ def test_a_queue_without_room_for_all_takes_none(engine, models, run):
         seven = [asking(engine, text) for text in "abcdefg"]
         await until(lambda: engine.queue_size == 7)
         with pytest.raises(Busy) as caught:
-            await engine.ask(Predict(["h", "i"]))
+            await engine.ask(Predict.lines(["h", "i"]))
         last = asking(engine, "h")
         await until(lambda: engine.queue_size == 8)
         models[0].gate.set()
@@ -106,14 +106,14 @@ def test_a_queue_without_room_for_all_takes_none(engine, models, run):
 
 def test_when_to_ask_again_is_told_by_how_fast_it_goes(engine, models, run):
     async def case():
-        await engine.ask(Predict(["a"]))
+        await engine.ask(Predict.lines(["a"]))
         for _ in range(50):  # of late a text has taken a second
             engine._lanes.batchers[0].pace.note(Predict(()), 1, 1, 1.0, full=False)
         first = await busy(engine, models[0])
         eight = [asking(engine, text) for text in "abcdefgh"]
         await until(lambda: engine.queue_size == 8)
         with pytest.raises(Busy) as caught:
-            await engine.ask(Predict(["i"]))
+            await engine.ask(Predict.lines(["i"]))
         models[0].gate.set()
         await asyncio.gather(first, *eight)
         return caught.value.retry_after
@@ -123,10 +123,10 @@ def test_when_to_ask_again_is_told_by_how_fast_it_goes(engine, models, run):
 
 def test_a_request_larger_than_the_queue_goes_portion_by_portion(engine, models, run):
     texts = [f"t{number}" for number in range(21)]
-    assert [one.text for one in run(engine.ask(Predict(texts)))] == [text.upper() for text in texts]
+    assert [one.text for one in run(engine.ask(Predict.lines(texts)))] == [text.upper() for text in texts]
     assert max(len(batch) for batch in models[0].asked) <= 2
     with pytest.raises(TooLong, match="text 12 has 12 pieces, this model takes 9") as caught:
-        run(engine.ask(Predict([*texts[:11], "long", *texts[11:]])))
+        run(engine.ask(Predict.lines([*texts[:11], "long", *texts[11:]])))
     assert caught.value.index == 11
 
 
@@ -141,7 +141,7 @@ def test_a_request_of_any_size_asks_for_no_more_than_a_portion_of_the_queue(engi
         taken = asking(engine, *(["x"] * size))
         await until(lambda: engine.queue_size == 8 or taken.done())
         with pytest.raises(Busy):
-            await engine.ask(Predict(["y"] * size))
+            await engine.ask(Predict.lines(["y"] * size))
         models[0].gate.set()
         await asyncio.gather(first, *others)
         return await texts_of(taken)
@@ -155,7 +155,7 @@ def test_only_so_many_large_requests_are_taken(engine, models, run):
         large = [asking(engine, *"abcdefghijk") for _ in range(3)]
         await until(lambda: engine.in_flight + engine.queue_size == 6)
         with pytest.raises(Busy):
-            await engine.ask(Predict([*"abcdefghijk"]))
+            await engine.ask(Predict.lines([*"abcdefghijk"]))
         models[0].gate.set()
         await asyncio.gather(*large, asking(engine, "x"))
 
@@ -171,7 +171,7 @@ def test_who_waited_too_long_is_told_and_not_worked_for(engine, models, run):
         assert engine.queue_size == 0
         models[0].gate.set()
         await first
-        await engine.ask(Predict(["next"]))
+        await engine.ask(Predict.lines(["next"]))
 
     run(case())
     assert models[0].asked == [["first"], ["next"]]
@@ -237,7 +237,7 @@ def test_a_process_that_ends_is_started_again(engine, models, run):
             with pytest.raises(NotReady, match="model not ready, retry in 2 seconds"):
                 await task
         with pytest.raises(NotReady):
-            await engine.ask(Predict(["a"]))
+            await engine.ask(Predict.lines(["a"]))
         models.door.set()
         await until(lambda: engine.ready)
         return await texts_of(asking(engine, "again"))
@@ -262,7 +262,7 @@ def test_stopping_tells_who_waits(engine, models, run):
 def test_whoever_watches_is_told_of_every_batch(engine, models, run):
     seen: list[Batched] = []
     engine.watchers.append(seen.append)
-    run(engine.ask(Predict(["a", "b"])))
+    run(engine.ask(Predict.lines(["a", "b"])))
     ((items, tokens, seconds, waited, short, confidences, withheld),) = seen
     assert (items, tokens, seconds, short, confidences, withheld) == (
         2,

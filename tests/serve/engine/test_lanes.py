@@ -18,9 +18,9 @@ def test_the_lane_of_a_text_is_by_its_pieces():
 
 def test_a_short_text_that_comes_alone_is_not_counted_first(engine, models, run):
     """Which would be a message more there and back."""
-    assert [one.text for one in run(engine.ask(Predict(["abc"])))] == ["ABC"]
+    assert [one.text for one in run(engine.ask(Predict.lines(["abc"])))] == ["ABC"]
     assert models[0].counted == []
-    assert [one.text for one in run(engine.ask(Predict(["abc", "d"])))] == ["ABC", "D"]
+    assert [one.text for one in run(engine.ask(Predict.lines(["abc", "d"])))] == ["ABC", "D"]
     assert models[0].counted == ["abc", "d"]
 
 
@@ -28,7 +28,7 @@ def test_a_short_text_that_comes_alone_is_not_counted_first(engine, models, run)
 def test_a_text_of_more_pieces_than_was_guessed_waits_with_those_of_its_length(engine, models, run, pieces):
     """Its batch among the short ones answers nothing; it is counted, and comes again."""
     text = "x" * pieces
-    assert [one.text for one in run(engine.ask(Predict([text])))] == [text.upper()]
+    assert [one.text for one in run(engine.ask(Predict.lines([text])))] == [text.upper()]
     assert models[0].counted == [text]
     assert [message.lane for message in models[0].messages] == [0, 1]
     assert [message.most for message in models[0].messages] == [40, None]
@@ -37,9 +37,9 @@ def test_a_text_of_more_pieces_than_was_guessed_waits_with_those_of_its_length(e
 def test_a_request_that_costs_too_much_is_refused_before_any_of_it_is_worked_on(engine, models, run):
     engine.limits = replace(engine.limits, max_cost=30)
     with pytest.raises(TooCostly, match="33 pieces"):
-        run(engine.ask(Predict(["x" * 10] * 3 + ["abc"])))
+        run(engine.ask(Predict.lines(["x" * 10] * 3 + ["abc"])))
     assert models[0].messages == []
-    assert len(run(engine.ask(Predict(["x" * 10] * 3)))) == 3
+    assert len(run(engine.ask(Predict.lines(["x" * 10] * 3)))) == 3
 
 
 def test_an_explanation_is_given_up_after_its_time(engine, models, run):
@@ -59,7 +59,7 @@ def test_an_explanation_is_given_up_after_its_time(engine, models, run):
 def test_a_short_text_that_is_too_long_for_the_model_is_refused(engine, models, run):
     """By who works on it, since nobody has counted it before."""
     with pytest.raises(TooLong) as caught:
-        run(engine.ask(Predict(["long"])))
+        run(engine.ask(Predict.lines(["long"])))
     assert (caught.value.index, caught.value.pieces, caught.value.limit) == (0, 12, 9)
 
 
@@ -126,7 +126,7 @@ def test_long_texts_have_batches_and_a_queue_of_their_own(engine, models, run):
         crowd = [asking(engine, long) for _ in range(4)]
         await until(lambda: engine.queue_size == 4)
         with pytest.raises(Busy):
-            await engine.ask(Predict([long]))
+            await engine.ask(Predict.lines([long]))
         short = [asking(engine, text) for text in "cdef"]
         await until(lambda: engine.queue_size == 8)
         models[0].gate.set()
@@ -142,7 +142,7 @@ def test_the_place_of_a_text_that_is_at_fault_is_told(engine, models, run):
     """Among all that were given, in whichever queue it was."""
     for texts, place in ((["a", "x" * 200, "failed"], 2), (["x" * 200, "b", "long"], 2)):
         with pytest.raises((Failed, TooLong)) as caught:
-            run(engine.ask(Predict(texts)))
+            run(engine.ask(Predict.lines(texts)))
         assert caught.value.index == place
 
 

@@ -39,7 +39,7 @@ def real(run, tiny_run):
 
 def test_it_answers_as_the_predictor_does(real, run, tiny_run):
     predictor = load(tiny_run)
-    found = run(real.ask(Predict(TEXTS, n_best=1, explain=True, maps=True)))
+    found = run(real.ask(Predict.lines(TEXTS, n_best=1, explain=True, maps=True)))
     wanted = predictor.predict(TEXTS, explain=True)
     assert [one.text for one in found] == [one.text for one in wanted]
     for one, other in zip(found, wanted, strict=True):  # batches may differ, and with them the last bits
@@ -59,13 +59,13 @@ def test_it_answers_as_the_predictor_does(real, run, tiny_run):
 
 def test_a_text_that_is_too_long_is_told(real, run):
     with pytest.raises(TooLong) as caught:
-        run(real.ask(Predict(["yes", "word " * 3000])))
+        run(real.ask(Predict.lines(["yes", "word " * 3000])))
     assert (caught.value.index, caught.value.limit) == (1, 1023)
 
 
 def test_many_at_once(real, run, tiny_run):
     async def case():
-        return await asyncio.gather(*(real.ask(Predict([text, text])) for text in TEXTS * 10))
+        return await asyncio.gather(*(real.ask(Predict.lines([text, text])) for text in TEXTS * 10))
 
     wanted = [one.text for one in load(tiny_run).predict(TEXTS)] * 10
     assert [[one.text for one in pair] for pair in run(case())] == [[text, text] for text in wanted]
@@ -75,7 +75,7 @@ def test_many_at_once(real, run, tiny_run):
 def test_signals_are_the_servers_business(real, run, number):
     pid = real.pid
     os.kill(pid, number)
-    assert len(run(real.ask(Predict(TEXTS)))) == len(TEXTS)
+    assert len(run(real.ask(Predict.lines(TEXTS)))) == len(TEXTS)
     assert real.pid == pid
 
 
@@ -83,14 +83,14 @@ def test_killed_it_is_started_again(real, run):
     pid = real.pid
 
     async def case():
-        waits = asyncio.ensure_future(real.ask(Predict(["a dog runs"] * 200)))
+        waits = asyncio.ensure_future(real.ask(Predict.lines(["a dog runs"] * 200)))
         await until(lambda: real.in_flight > 0)
         os.kill(pid, signal.SIGKILL)
         with pytest.raises(NotReady):
             await waits
         assert not real.ready  # who is told so need not ask to hear it again
         await until(lambda: real.ready)
-        return await real.ask(Predict(["yes"]))
+        return await real.ask(Predict.lines(["yes"]))
 
     assert len(run(case())) == 1
     assert real.pid != pid
@@ -106,13 +106,13 @@ def test_a_process_that_stands_still_is_started_again(run, tiny_run):
         pid, began = engine.pid, time.monotonic()
         os.kill(pid, signal.SIGSTOP)
         with pytest.raises(NotReady):
-            await engine.ask(Predict(["a dog runs"]), seconds=30.0)
+            await engine.ask(Predict.lines(["a dog runs"]), seconds=30.0)
         seconds = time.monotonic() - began
         await until(lambda: not engine.ready)
         with pytest.raises(NotReady):
-            await engine.ask(Predict(["yes"]))
+            await engine.ask(Predict.lines(["yes"]))
         await until(lambda: engine.ready)
-        found = await engine.ask(Predict(["yes"]))
+        found = await engine.ask(Predict.lines(["yes"]))
         assert engine.pid != pid
         await engine.stop()
         return seconds, found
@@ -128,7 +128,7 @@ def test_what_everybody_has_left_is_given_up(real, run, monkeypatch):
 
     async def case():
         pid, began = real.pid, time.monotonic()
-        gone = asyncio.ensure_future(real.ask(Predict([text] * 20, n_best=10)))
+        gone = asyncio.ensure_future(real.ask(Predict.lines([text] * 20, n_best=10)))
         await until(lambda: real.in_flight > 0)
         gone.cancel()
         await asyncio.wait([gone])
@@ -139,15 +139,15 @@ def test_what_everybody_has_left_is_given_up(real, run, monkeypatch):
     pid, seconds = run(case())
     assert seconds < 10.0
     assert real.pid == pid
-    assert len(run(real.ask(Predict(["yes"])))) == 1
+    assert len(run(real.ask(Predict.lines(["yes"])))) == 1
 
 
 def test_short_texts_do_not_wait_for_long_ones(real, run):
     async def case():
-        long = asyncio.ensure_future(real.ask(Predict(["dog " * 250] * 8, n_best=10)))
+        long = asyncio.ensure_future(real.ask(Predict.lines(["dog " * 250] * 8, n_best=10)))
         await until(lambda: real.in_flight > 0)
         for _ in range(5):
-            await real.ask(Predict(["a dog runs"]))
+            await real.ask(Predict.lines(["a dog runs"]))
         assert not long.done()
         long.cancel()
         await asyncio.wait([long])
@@ -190,7 +190,7 @@ def test_engines_are_found_by_name(tiny_run):
 
 def test_a_large_answer_is_read_beside_those_who_wait(real, run, monkeypatch):
     """In a thread of its own, with the same in it."""
-    question, threads = Predict(("yes",), maps=True), []
+    question, threads = Predict.lines(("yes",), maps=True), []
 
     def hearing(body):
         if isinstance(said := heard(body), BatchReply):
@@ -271,7 +271,7 @@ def test_new_batches_count_from_their_own_beginning():
 
 
 def asked(name, text):
-    return Batch(name=str(name), number=name, lane=0, question=Predict((text,)))
+    return Batch(name=str(name), number=name, lane=0, question=Predict.lines((text,)))
 
 
 @pytest.mark.parametrize("ending", [SystemExit, KeyboardInterrupt, GeneratorExit, MemoryError])
@@ -281,7 +281,7 @@ def test_a_thread_that_is_ended_is_told_to_who_waits(tiny_run, monkeypatch, endi
     predict = Answering.predict
 
     def killed(self, question, *rest):
-        if "killed" in question.texts:
+        if "killed" in [line.source for line in question.texts]:
             raise ending
         return predict(self, question, *rest)
 

@@ -47,11 +47,11 @@ TEXTS = ["a dog runs", "", "two cats", "yes"]
 
 def test_terms_and_prefixes_are_kept_as_the_predictor_keeps_them(tiny_run, answering):
     predictor, lines = load(tiny_run), ("dog\tHund", "cats\tKatzen")
-    done = answering.answer(Predict(TEXTS, glossary=lines, prefix="ein"))
+    done = answering.answer(Predict.lines(TEXTS, glossary=lines, prefix="ein"))
     wanted = predictor.predict(TEXTS, glossary=Glossary.of_lines(lines), prefixes=["ein"] * len(TEXTS))
     assert done.found == dict(enumerate(wanted))
     assert all(one.text.startswith("ein") for one in wanted if one.source)
-    (said,) = answer(answering, Batch(name="0", lane=0, question=Predict(["a dog"], glossary=lines))).outcomes
+    (said,) = answer(answering, Batch(name="0", lane=0, question=Predict.lines(["a dog"], glossary=lines))).outcomes
     assert said.prediction.prediction == predictor.predict(["a dog"], glossary=Glossary.of_lines(lines))[0]
 
 
@@ -60,7 +60,7 @@ def test_short_texts_are_counted_by_who_answers_them(answering):
     long, copied = "yes " * 20, "汉" * 30
     texts = ["a dog", long, copied, "yes"]
     sizes = [len(answering.predictor.task.source.encode(text)) for text in texts]
-    done, plain = answering.answer(Predict(texts), 40), answering.answer(Predict(["a dog", "yes"]))
+    done, plain = answering.answer(Predict.lines(texts), 40), answering.answer(Predict.lines(["a dog", "yes"]))
     assert sizes[1] > 40
     assert done.refused == {1: Refused("pieces", sizes[1])}
     assert {row: one.text for row, one in done.found.items()} == {
@@ -70,19 +70,19 @@ def test_short_texts_are_counted_by_who_answers_them(answering):
     }
     assert [done.sizes[row] for row in (0, 1, 3)] == [sizes[row] + 1 for row in (0, 1, 3)]
     answering.predictor.encoder.max_source = 12
-    assert answering.answer(Predict([long]), 40).refused == {0: Refused("long", [sizes[1], 11])}
+    assert answering.answer(Predict.lines([long]), 40).refused == {0: Refused("long", [sizes[1], 11])}
 
 
 def test_who_leaves_a_batch_of_short_texts_is_the_one_who_is_meant(answering):
     """By the numbers that the server gave, whatever came back before the search."""
     found = answering.answer(
-        Predict(["yes " * 20, "a dog runs", "two cats"]), 40, unwanted=lambda: frozenset({2})
+        Predict.lines(["yes " * 20, "a dog runs", "two cats"]), 40, unwanted=lambda: frozenset({2})
     ).found
-    assert found[1] == answering.answer(Predict(["a dog runs"])).found[0]
+    assert found[1] == answering.answer(Predict.lines(["a dog runs"])).found[0]
     assert not found[2].finished
 
 
 def test_a_term_that_is_too_long_is_refused(answering):
-    done = answering.answer(Predict(["a dog"], glossary=(f"dog\t{'Hund ' * 200}",)))
+    done = answering.answer(Predict.lines(["a dog"], glossary=(f"dog\t{'Hund ' * 200}",)))
     assert done.refused[0].kind == "wrong"
     assert "more than a beam can place" in done.refused[0].details

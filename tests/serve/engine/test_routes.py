@@ -43,7 +43,7 @@ def test_each_route_answers_as_its_predictor(folder, loaded):
     answering, _ = loaded
     for route, change in (("", []), ("de-en", ["decoding.route=de-en"])):
         found = load(folder, change)
-        done = answering.answer(Predict(TEXTS, route=route))
+        done = answering.answer(Predict.lines(TEXTS, route=route))
         assert [done.found[row].text for row in range(2)] == [each.text for each in found.predict(TEXTS)]
         forced = answering.answer(Explain(pairs_of(TEXTS, ["ja", "yes"]), route=route))
         scores = [each.score for each in found.score(TEXTS, ["ja", "yes"])]
@@ -63,10 +63,10 @@ def test_routes_share_every_weight(loaded):
 
 def test_a_message_names_its_route(loaded):
     answering, _ = loaded
-    told = answer(answering, Batch(name="0", lane=0, question=Predict(TEXTS, route="de-en")))
-    done = answering.along("de-en").answer(Predict(TEXTS))
+    told = answer(answering, Batch(name="0", lane=0, question=Predict.lines(TEXTS, route="de-en")))
+    done = answering.along("de-en").answer(Predict.lines(TEXTS))
     assert [one.prediction.prediction.text for one in told.outcomes] == [done.found[row].text for row in range(2)]
-    assert isinstance(answer(answering, Batch(name="0", lane=0, question=Predict(TEXTS, route="xx"))), Failure)
+    assert isinstance(answer(answering, Batch(name="0", lane=0, question=Predict.lines(TEXTS, route="xx"))), Failure)
 
 
 def test_what_is_told_of_each_route(folder, loaded):
@@ -101,7 +101,7 @@ def test_requests_of_two_pairs_share_a_process_and_no_batch(engine, both, models
         first = asking(engine, "first")
         others = [
             asking(engine, "a"),
-            asyncio.ensure_future(both[1].ask(Predict(("b",)), seconds=9.0)),
+            asyncio.ensure_future(both[1].ask(Predict.lines(("b",)), seconds=9.0)),
             asking(engine, "c"),
         ]
         others.append(asyncio.ensure_future(both[1].ask(Explain(pairs_of("d", "D")), seconds=9.0)))

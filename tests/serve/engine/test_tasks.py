@@ -50,7 +50,7 @@ def test_what_is_told_of_a_classifier(loaded):
 
 
 def test_a_classifier_answers_as_the_predictor_does(run, answering):
-    done = answering.answer(Predict(TEXTS, explain=True, maps=True))
+    done = answering.answer(Predict.lines(TEXTS, explain=True, maps=True))
     found = [done.found[row] for row in range(len(TEXTS))]
     assert found == load(run).predict(TEXTS, explain=True)
     for one in found:
@@ -63,15 +63,15 @@ def test_a_classifier_answers_as_the_predictor_does(run, answering):
 def test_pieces_of_a_text_are_counted(answering, monkeypatch):
     column = answering.predictor.task.vocabularies["text"]
     sizes = [len(column.encode(text)) for text in TEXTS]
-    assert [one.pieces for one in answering.count(Predict(TEXTS))] == sizes
+    assert [one.pieces for one in answering.count(Predict.lines(TEXTS))] == sizes
     monkeypatch.setattr(answering.predictor.encoder, "max_source", max(sizes))
-    assert answering.count(Predict(TEXTS))[-1] == Refused("long", [max(sizes), max(sizes) - 1])
+    assert answering.count(Predict.lines(TEXTS))[-1] == Refused("long", [max(sizes), max(sizes) - 1])
 
 
 def test_the_words_stay_where_maps_are_left_out(answering):
     """The pooling's question is one: its map is as long as the text. What looks at itself grows with its square."""
-    (whole,) = answering.answer(Predict(TEXTS[:1], explain=True, maps=True)).found.values()
-    (told,) = answering.answer(Predict(TEXTS[:1], explain=True)).found.values()
+    (whole,) = answering.answer(Predict.lines(TEXTS[:1], explain=True, maps=True)).found.values()
+    (told,) = answering.answer(Predict.lines(TEXTS[:1], explain=True)).found.values()
     assert [(one.queries, one.keys) for one in whole.explanation.maps] == [("text", "text"), ("", "text")]
     assert told.explanation.maps == [whole.explanation.maps[1]]
     weights = answering.looking.weights(whole)
@@ -80,9 +80,9 @@ def test_the_words_stay_where_maps_are_left_out(answering):
 
 def test_messages_about_a_classifier(answering):
     assert answer(answering, Warm()).speed > 0
-    told = count(answering, CountTexts(question=Predict(TEXTS[:1])))
+    told = count(answering, CountTexts(question=Predict.lines(TEXTS[:1])))
     assert [one.pieces for one in told.outcomes] == [3]
-    said = answer(answering, Batch(name="0", lane=0, question=Predict(TEXTS)))
+    said = answer(answering, Batch(name="0", lane=0, question=Predict.lines(TEXTS)))
     assert [type(one.prediction.prediction) for one in said.outcomes] == [LabelPrediction] * 3
 
 
@@ -205,12 +205,12 @@ def test_any_task_is_loaded_warmed_and_asked(task, tmp_path, monkeypatch):
     translates = task in ("deliberation", "translation", "unpaired_translation", "phrases")
     assert bool(cards[""]["languages"]) == bool(cards[""]["alphabet"]) == translates
     assert answer(answering, Warm()).speed > 0
-    (found,) = answering.answer(Predict([served.asked], explain=True, maps=True)).found.values()
+    (found,) = answering.answer(Predict.lines([served.asked], explain=True, maps=True)).found.values()
     assert found == load(tmp_path / "run").predict([served.asked], explain=True)[0]
     assert answering.looking.weights(found) >= sum(
         len(row) for each in found.explanation.maps for head in each.weights for row in head
     )
-    question = Predict((served.asked,))
+    question = Predict.lines((served.asked,))
     (counted,) = heard(packed(count(answering, CountTexts(question=question)))[HEAD:]).outcomes
     if isinstance(counted, TextCost):  # its pieces come back with the batch, and nobody encodes the text again
         asked = unpacked(packed(Batch(name="0", lane=0, question=question, encoded=[counted.encoded]))[HEAD:])
@@ -219,7 +219,7 @@ def test_any_task_is_loaded_warmed_and_asked(task, tmp_path, monkeypatch):
         assert told.prediction.prediction == replace(found, explanation=None)
         monkeypatch.undo()
     if served.wrong is not None:
-        (refused,) = answering.count(Predict([served.wrong]))
+        (refused,) = answering.count(Predict.lines([served.wrong]))
         assert refused.kind == "wrong"
         assert refused.details.startswith(served.why)
 
@@ -239,7 +239,7 @@ def test_a_language_model_is_asked_too(tmp_path):
     answering, cards = Answering.load(tmp_path / "run", batch_tokens=8192)
     info = cards[""]
     assert (info["given"], info["predicted"], info["languages"]) == (["text"], "text", [])
-    (found,) = answering.answer(Predict(["a dog"], explain=True, maps=True)).found.values()
+    (found,) = answering.answer(Predict.lines(["a dog"], explain=True, maps=True)).found.values()
     shown = [row for each in found.explanation.maps for head in each.weights for row in head]
     assert answering.looking.weights(found) >= sum(map(len, shown)) > 0
     assert isinstance(answering.looking, AttentionExplainer)

@@ -22,7 +22,7 @@ def loop():
 def request_of(loop, texts, **wanted):
     """With its end each text has as many pieces as characters."""
     sizes = [TextCost(len(text) - 1) for text in texts]
-    return QueuedRequest(Predict(texts, **wanted), range(len(texts)), sizes, loop.create_future())
+    return QueuedRequest(Predict.lines(texts, **wanted), range(len(texts)), sizes, loop.create_future())
 
 
 def waiting_of(loop, *requests):
@@ -33,7 +33,7 @@ def waiting_of(loop, *requests):
 
 
 def texts_of(items):
-    return [item.text for item in items]
+    return [item.text.source for item in items]
 
 
 def test_requests_take_turns(loop):
