@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # a server reads answers without torch, and prints none
 _P = TypeVar("_P", bound=Prediction)
 
 
-class Threshold(ABC, Generic[_P]):
+class AnswerThreshold(ABC, Generic[_P]):
     """A probability above which an answer is given; it can be tuned."""
 
     usual = 0.5
@@ -49,7 +49,7 @@ class Answer(ABC, Generic[_P]):
     items: ClassVar[str] = ""  # what its items are called; "": none of it is right or wrong by itself
     calibration: ClassVar[str] = "platt"  # row of CALIBRATIONS: an item is right or not, and which more often?
     written: ClassVar[bool] = False  # by a search, which may find several
-    threshold: ClassVar[Threshold[Any] | None] = None  # None: none decides what the answer is
+    threshold: ClassVar[AnswerThreshold[Any] | None] = None  # None: none decides what the answer is
     ranking: ClassVar["LabelRanking | None"] = None  # of all labels that an answer is one of; None: of no closed set
 
     def metrics(self) -> list[str]:
@@ -85,7 +85,7 @@ class Answer(ABC, Generic[_P]):
         elif count > known:
             raise ConfigError(option, f"is {count:,}, and the model has {known:,} labels", f"at most {known}")
 
-    def checked_threshold(self, column: "Column", place: str) -> Threshold[Any]:
+    def checked_threshold(self, column: "Column", place: str) -> AnswerThreshold[Any]:
         """Return the threshold. Raises ConfigError where none decides on answers of a column."""
         if self.threshold is None:
             raise ConfigError(place, "has no effect: no threshold decides the answers of this model", "leave it out")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from regard.answers.answer import ReadAnswer, Threshold
+from regard.answers.answer import AnswerThreshold, ReadAnswer
 from regard.errors import ConfigError
 from regard.evaluation.confusion import Confusion, confusion_of
 from regard.results import Prediction
@@ -51,7 +51,7 @@ class LabelRanking:
         return prediction.label_probabilities()[prediction.text]
 
 
-class LabelThreshold(Threshold[LabelPrediction]):
+class LabelThreshold(AnswerThreshold[LabelPrediction]):
     """Of the positive one of two labels."""
 
     def check(self, column: "Column", place: str) -> None:
@@ -63,7 +63,7 @@ class LabelThreshold(Threshold[LabelPrediction]):
         positive = positive_label(prediction.probabilities)
         return [] if positive is None else [prediction.probabilities[positive]]
 
-    def decided(self, prediction: LabelPrediction, threshold: float = Threshold.usual) -> LabelPrediction:
+    def decided(self, prediction: LabelPrediction, threshold: float = AnswerThreshold.usual) -> LabelPrediction:
         """Return the positive one of two labels where its probability is above a threshold, else the other."""
         positive = positive_label(prediction.probabilities)
         if positive is None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from regard.answers.answer import ReadAnswer, Threshold
+from regard.answers.answer import AnswerThreshold, ReadAnswer
 from regard.results import Prediction
 from regard.text.label_sets import read_labels, write_labels
 
@@ -43,13 +43,13 @@ class LabelsPrediction(Prediction):
         return {**super().details(), "labels": self.labels, "probabilities": dict(self.probabilities)}
 
 
-class LabelsThreshold(Threshold[LabelsPrediction]):
+class LabelsThreshold(AnswerThreshold[LabelsPrediction]):
     """Of each label."""
 
     def compared(self, prediction: LabelsPrediction) -> list[float]:
         return [*prediction.probabilities.values()]
 
-    def decided(self, prediction: LabelsPrediction, threshold: float = Threshold.usual) -> LabelsPrediction:
+    def decided(self, prediction: LabelsPrediction, threshold: float = AnswerThreshold.usual) -> LabelsPrediction:
         chances = prediction.probabilities
         labels = sorted((name for name in chances if chances[name] > threshold), key=lambda name: -chances[name])
         found = replace(prediction, text=write_labels(labels))

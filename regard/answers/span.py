@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from regard.answers.answer import ReadAnswer, Threshold
+from regard.answers.answer import AnswerThreshold, ReadAnswer
 from regard.errors import ConfigError
 from regard.results import BETWEEN_ANSWERS, Prediction
 
@@ -51,7 +51,7 @@ class SpanPrediction(Prediction):
         return found
 
 
-class SpanThreshold(Threshold[SpanPrediction]):
+class SpanThreshold(AnswerThreshold[SpanPrediction]):
     """Of no answer, where there may be none."""
 
     def check(self, column: "Column", place: str) -> None:
@@ -62,7 +62,7 @@ class SpanThreshold(Threshold[SpanPrediction]):
     def compared(self, prediction: SpanPrediction) -> list[float]:
         return [] if prediction.no_answer is None else [prediction.no_answer]
 
-    def decided(self, prediction: SpanPrediction, threshold: float = Threshold.usual) -> SpanPrediction:
+    def decided(self, prediction: SpanPrediction, threshold: float = AnswerThreshold.usual) -> SpanPrediction:
         """Return no answer where its probability is above a threshold, else the likeliest stretch."""
         span, chance, null = prediction.span(), prediction.no_answer, prediction.null
         if chance is None or null is None or chance <= threshold or not span.text:

@@ -119,7 +119,7 @@ class LabelModel(Model):
 
     @property
     def chooses_one(self) -> bool:
-        """Whether an answer is one label."""
+        """Return whether an answer is one label."""
         return self.output is OUTPUTS[LABEL]
 
     @abstractmethod

@@ -20,6 +20,18 @@ def calibrated(task: Task, predictions: Sequence[Prediction], calibration: Calib
     return [replace(one, alternatives=others) if others else one for one, others in pairs]
 
 
+def decided(task: Task, predictions: Sequence[Prediction], threshold: float | None) -> list[Prediction]:
+    """Return the answers that a threshold gives; None leaves them as they are."""
+    row = task.answer.threshold
+    return [*predictions] if row is None or threshold is None else [row.decided(one, threshold) for one in predictions]
+
+
+def ranked(task: Task, predictions: Sequence[Prediction], count: int) -> list[Prediction]:
+    """Return predictions with the rest of their `count` best answers, where no search has found them."""
+    row = task.answer.ranking
+    return [*predictions] if row is None or count == 1 else [row.with_alternatives(one, count) for one in predictions]
+
+
 def _by_items(task: Task, found: Sequence[Prediction], calibration: Calibration) -> list[Prediction]:
     choices = [task.answer.choices(one) for one in found]
     flat = [row for rows in choices for row in rows]

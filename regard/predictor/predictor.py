@@ -18,7 +18,7 @@ from regard.memory import SegmentMemory, SentenceMatches, reused
 from regard.models import Model
 from regard.ops.kernels.packing import caches_of
 from regard.predictor.batches import TextEncoder
-from regard.predictor.confidence import calibrated
+from regard.predictor.confidence import calibrated, decided, ranked
 from regard.predictor.example_predictions import (
     PredictionRequest,
     forced_predictions,
@@ -204,12 +204,8 @@ class Predictor:
             found = plain_predictions(self.encoder, setup, request)
         else:
             found = predictions_with_terms(self.encoder, setup, request, glossary, prefixes)
-        answer, count = self.task.answer, (search or setup.search).n_best
-        if answer.threshold and setup.threshold is not None:
-            found = [answer.threshold.decided(one, setup.threshold) for one in found]
-        found = calibrated(self.task, found, setup.calibration)
-        if answer.ranking and count > 1:
-            found = [answer.ranking.with_alternatives(one, count) for one in found]
+        found = calibrated(self.task, decided(self.task, found, setup.threshold), setup.calibration)
+        found = ranked(self.task, found, (search or setup.search).n_best)
         found = checked(found, setup.adequacy if safeguards else None, self.explainer.with_alignments)
         return self.explainer.with_attention(found) if explain else Predictions(found)
 

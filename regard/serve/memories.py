@@ -13,7 +13,7 @@ from regard.memory import MATCHES, Recall, TranslationMemory, TranslationUnit, r
 from regard.memory.reuse import MAX_SEARCHED
 from regard.memory.similarity import EXACT
 from regard.results import MemoryMatch
-from regard.serve.engine import Line
+from regard.serve.engine import GivenText
 from regard.serve.engine.questions import Similar
 from regard.serve.in_thread import ThreadSlots, in_thread
 from regard.serve.languages import inward, outward
@@ -67,9 +67,9 @@ class MemoryAnswer(NamedTuple):
         """Return the matches of each sentence of a text."""
         return [[] for _ in texts] if self.recall is None else self.recall.matches
 
-    def with_similar(self, texts: Sequence[str], places: Iterable[int]) -> tuple[Line, ...]:
+    def with_similar(self, texts: Sequence[str], places: Iterable[int]) -> tuple[GivenText, ...]:
         """Return some texts of sentences, each with the segments that the model reads with it."""
-        return tuple(Line(texts[place], similar=self.read[place] if self.read else ()) for place in places)
+        return tuple(GivenText(texts[place], similar=self.read[place] if self.read else ()) for place in places)
 
 
 class ServedMemory:

@@ -20,7 +20,7 @@ from regard.memory import join_answers, places_left
 from regard.results import MemoryMatch, Prediction
 from regard.serve.catalogue import Catalogue, ServedModel
 from regard.serve.detection import SAMPLE, Detected, choose_language, language_of_file
-from regard.serve.engine import Busy, Explain, Line, Predict, ServingError
+from regard.serve.engine import Busy, Explain, GivenText, Predict, ServingError
 from regard.serve.engine.questions import Similar
 from regard.serve.errors import ApiError, bad
 from regard.serve.glossaries import term_counts, with_term_uses
@@ -360,7 +360,7 @@ async def _explained(
     found = [*predictions]
     for first in range(0, len(reused), _PART):
         part = reused[first : first + _PART]
-        asked = Explain(tuple(Line(found[one].source, found[one].text) for one in part))
+        asked = Explain(tuple(GivenText(found[one].source, found[one].text) for one in part))
         try:
             answers = await _asked(model, asked, until)
         except ServingError:  # too long to explain, or too much: the translation needs none

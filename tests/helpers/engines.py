@@ -10,7 +10,7 @@ from typing import Any
 from small_runs import SMALL, regard, write_texts
 
 from regard.results import Prediction
-from regard.serve.engine import Engine, Line, Predict
+from regard.serve.engine import Engine, GivenText, Predict
 from regard.serve.engine.messages import (
     HEAD,
     Batch,
@@ -57,9 +57,9 @@ def asking(engine: Engine, *texts: str, seconds: float = 30.0, **wanted: Any) ->
     return asyncio.ensure_future(engine.ask(Predict.lines(texts, **wanted), seconds=seconds))
 
 
-def pairs_of(sources: Iterable[str], targets: Iterable[str]) -> tuple[Line, ...]:
+def pairs_of(sources: Iterable[str], targets: Iterable[str]) -> tuple[GivenText, ...]:
     """Given targets, as questions have them."""
-    return tuple(map(Line, sources, targets))
+    return tuple(map(GivenText, sources, targets))
 
 
 async def texts_of(task: Asked) -> list[str]:

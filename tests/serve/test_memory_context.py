@@ -15,7 +15,7 @@ from regard.memory import TranslationMemory, TranslationUnit
 from regard.predictor.source_context import SourceContext
 from regard.predictor.whole_texts import recalled_sentences
 from regard.results import MemoryMatch
-from regard.serve.engine import Alternatives, Explain, Line, Predict
+from regard.serve.engine import Alternatives, Explain, GivenText, Predict
 from regard.serve.engine.answering import Answering
 from regard.serve.engine.messages import HEAD, Batch, packed, unpacked
 from regard.serve.engine.questions import MAX_EXPLAINED, context_of
@@ -155,7 +155,7 @@ def test_context_that_is_missing_is_a_warning_of_an_explanation(loaded, memory, 
 @pytest.mark.parametrize("question", [Explain, partial(Alternatives, word=0)])
 def test_context_counts_where_a_target_is_explained(loaded, question):
     similar = (match("Hund " * (MAX_EXPLAINED // 3)), match("Kater " * (MAX_EXPLAINED // 3)))
-    plain, known = loaded[0].count(question((Line(SEGMENT, "der Hund"), Line(SEGMENT, "der Hund", similar))))
+    plain, known = loaded[0].count(question((GivenText(SEGMENT, "der Hund"), GivenText(SEGMENT, "der Hund", similar))))
     source, target = loaded[0].predictor.task.source, loaded[0].predictor.task.target
     size = len(source.encode(SEGMENT)) + len(target.encode("der Hund")) + context_of(similar)
     assert plain.pieces < MAX_EXPLAINED and (known.kind, *known.details[1:3]) == ("costly", size, MAX_EXPLAINED)
@@ -165,10 +165,11 @@ def test_context_counts_as_pieces(loaded):
     answering = loaded[0]
     similar = (match("Hund " * 40),)
     plain, known = (
-        answering.count(Predict((one,)))[0].pieces for one in (Line(TEXTS[0]), Line(TEXTS[0], similar=similar))
+        answering.count(Predict((one,)))[0].pieces
+        for one in (GivenText(TEXTS[0]), GivenText(TEXTS[0], similar=similar))
     )
     assert known == plain + context_of(similar) and context_of(similar) >= 40
-    assert Predict((Line("yes", similar=similar),)).guess is None and Predict.lines(("yes",)).guess is not None
+    assert Predict((GivenText("yes", similar=similar),)).guess is None and Predict.lines(("yes",)).guess is not None
 
 
 def match(target, percent=80):
@@ -176,7 +177,7 @@ def match(target, percent=80):
 
 
 def test_given_targets_are_scored_and_rewritten_with_context(run, loaded):
-    pair = Line(TEXTS[0], "der Hund", (match("der Hund sieht Mann"),))
+    pair = GivenText(TEXTS[0], "der Hund", (match("der Hund sieht Mann"),))
     (found,) = loaded[0].answer(Explain((pair,))).found.values()
     (scored,) = package.load(run).score([pair.source], [pair.target], matches=[pair.similar])
     assert found.augmented == scored.augmented == f"{TEXTS[0]} ⟦match⟧ der Hund sieht Mann"

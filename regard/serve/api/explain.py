@@ -15,7 +15,7 @@ from regard.serve.api.answers import AnswerLimit, asked_pair, json_answer, sente
 from regard.serve.api.checking import check_sizes, missing
 from regard.serve.api.request_body import read_values
 from regard.serve.catalogue import ServedModel
-from regard.serve.engine import Alternatives, Explain, Line
+from regard.serve.engine import Alternatives, Explain, GivenText
 from regard.serve.engine.questions import MAX_METHODS, Similar
 from regard.serve.errors import bad
 from regard.serve.in_thread import LARGE, in_thread
@@ -85,7 +85,7 @@ def _asked_model(service: Service, question: models.ForcedQuestion, asked: Asked
     return model
 
 
-async def _text_of(service: Service, model: ServedModel, question: models.ForcedQuestion) -> tuple[Line, str]:
+async def _text_of(service: Service, model: ServedModel, question: models.ForcedQuestion) -> tuple[GivenText, str]:
     """Return a text as the model reads it, with its document or similar segments, and its translation.
 
     Also returns why similar segments may be missing; "": none are.
@@ -96,13 +96,13 @@ async def _text_of(service: Service, model: ServedModel, question: models.Forced
         (known,) = await memory.recall([MemoryQuery("", [question.source_text])], reads=model.reads_memory)
         similar, problem = known.read[0] if known.read else (), known.problem
     if most == 1:
-        return Line(question.source_text, question.target_text, similar), problem
+        return GivenText(question.source_text, question.target_text, similar), problem
     if question.document.count(SENTENCE_TAB) >= most:
         raise bad(
             f"Invalid request: document has {question.document.count(SENTENCE_TAB) + 1} sentences, and {most} are read"
         )
     line = with_window(" ".join(question.source_text.split(SENTENCE_TAB)), question.document)
-    return Line(line, question.target_text, similar), problem
+    return GivenText(line, question.target_text, similar), problem
 
 
 def _explained(model: ServedModel, prediction: Prediction, wanted: AnswerLimit) -> Response:

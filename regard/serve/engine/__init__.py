@@ -17,7 +17,7 @@ from regard.serve.engine.faults import (
     TooLong,
     Unreadable,
 )
-from regard.serve.engine.questions import Alternatives, Explain, Line, Predict, QuestionRow
+from regard.serve.engine.questions import Alternatives, Explain, GivenText, Predict, QuestionRow
 
 __all__ = [
     "Alternatives",
@@ -27,8 +27,8 @@ __all__ = [
     "Engines",
     "Explain",
     "Failed",
+    "GivenText",
     "Limits",
-    "Line",
     "NotReady",
     "OutOfMemory",
     "Predict",

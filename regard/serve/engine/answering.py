@@ -22,7 +22,7 @@ from regard.results import Prediction, TextPrediction
 from regard.serve.engine.explaining import FIRST_PIECES, AttentionExplainer, rewritten
 from regard.serve.engine.messages import Refused, TextCost
 from regard.serve.engine.model_card import card_of
-from regard.serve.engine.questions import Kept, Line, Predict, Question, context_of
+from regard.serve.engine.questions import GivenText, Kept, Predict, Question, context_of
 from regard.tasks.example_texts import Ids
 from regard.text.clean import clean
 
@@ -185,8 +185,8 @@ class Answering:
 
     def each(
         self,
-        texts: Sequence[Line],
-        one: Callable[[Line, Callable[[], bool], Sequence[Ids] | None], Prediction],
+        texts: Sequence[GivenText],
+        one: Callable[[GivenText, Callable[[], bool], Sequence[Ids] | None], Prediction],
         unwanted: Unwanted = frozenset,
         encoded: Sequence[Ids] | None = None,
     ) -> Answered:
@@ -204,7 +204,7 @@ class Answering:
 
     def explained(
         self,
-        text: Line,
+        text: GivenText,
         is_unwanted: Callable[[], bool],
         encoded: Sequence[Ids] | None = None,
         *,
@@ -240,7 +240,7 @@ class Answering:
 
     def rewritten(
         self,
-        text: Line,
+        text: GivenText,
         is_unwanted: Callable[[], bool],
         encoded: Sequence[Ids] | None = None,
         *,

@@ -43,7 +43,7 @@ TOO_SLOW = "the explanation exceeded the time limit of a request"
 Similar = tuple[MemoryMatch, ...]  # segments of a translation memory that a model reads with a text
 
 
-class Line(NamedTuple):
+class GivenText(NamedTuple):
     """A line as `predict` takes it, a given target, and segments of a translation memory that are like it."""
 
     source: str
@@ -69,7 +69,7 @@ class Question(Struct, frozen=True, tag=True):
     late: ClassVar[str | None] = None  # error after the time limit; None: the limit covers waiting only
     most: ClassVar[float] = math.inf  # pieces of a text in all its columns
 
-    texts: tuple[Line, ...]
+    texts: tuple[GivenText, ...]
     route: str = ""  # the pair of languages, for a model of several; "": its first one
 
     @property
@@ -87,11 +87,11 @@ class Question(Struct, frozen=True, tag=True):
         """Return the estimated cost of a single short text; None: it must be counted first."""
         return None
 
-    def of(self, texts: Iterable[Line]) -> Self:
+    def of(self, texts: Iterable[GivenText]) -> Self:
         """Return the same question of other texts; without texts it is the key of a batch."""
         return replace(self, texts=tuple(texts))
 
-    def read(self, task: "Task", text: Line) -> Mapping[str, str]:
+    def read(self, task: "Task", text: GivenText) -> Mapping[str, str]:
         """Return the example of a text. Raises DataError for an invalid one."""
         raise NotImplementedError
 
@@ -124,7 +124,7 @@ class Predict(Question, frozen=True):
     @classmethod
     def lines(cls, texts: Iterable[str], **fields: Any) -> Self:
         """Return the question of lines alone."""
-        return cls(tuple(map(Line, texts)), **fields)
+        return cls(tuple(map(GivenText, texts)), **fields)
 
     @property
     def width(self) -> int:
@@ -146,7 +146,7 @@ class Predict(Question, frozen=True):
         size = self.cost([_estimated(self.texts[0].source)])
         return size if size <= SHORT_PIECES else None
 
-    def read(self, task: "Task", text: Line) -> Mapping[str, str]:
+    def read(self, task: "Task", text: GivenText) -> Mapping[str, str]:
         return task.texts.given(text.source)
 
     def copied(self, task: "Task", example: Mapping[str, str]) -> Prediction | None:
@@ -176,7 +176,7 @@ class _Forced(Question, frozen=True):
 
     late, most = TOO_SLOW, MAX_EXPLAINED
 
-    def read(self, task: "Task", text: Line) -> Mapping[str, str]:
+    def read(self, task: "Task", text: GivenText) -> Mapping[str, str]:
         return task.texts.scored(clean(text.source), clean(text.target))
 
 

@@ -11,7 +11,7 @@ from known_engine import KnownEngine, pairs, served
 
 from regard.explain.page import to_json
 from regard.serve.api import models, v1
-from regard.serve.engine import Alternatives, Line, Predict
+from regard.serve.engine import Alternatives, GivenText, Predict
 from regard.serve.security import Keys
 from regard.serve.settings import Settings
 
@@ -305,7 +305,7 @@ def test_models(client):
 def test_other_words_in_place_of_one(client, engine):
     fields = {"source_text": "Hello you there", "target_text": "Hallo du da", "source": "en", "target": "de"}
     found = ask(client, "/v1/alternatives", **fields, word=1, count=2).json()
-    assert engine.asked == [Alternatives((Line("Hello you there", "Hallo du da"),), word=1, count=2)]
+    assert engine.asked == [Alternatives((GivenText("Hello you there", "Hallo du da"),), word=1, count=2)]
     assert (found["model"], found["source"], found["target"]) == ("en-de", "en", "de")
     assert [(one["word"], one["probability"]) for one in found["alternatives"]] == [("du0", 0.3679), ("du1", 0.3679)]
     first = found["alternatives"][0]

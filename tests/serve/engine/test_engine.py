@@ -12,8 +12,8 @@ from regard.serve.engine import (
     Engine,
     Explain,
     Failed,
+    GivenText,
     Limits,
-    Line,
     NotReady,
     OutOfMemory,
     Predict,
@@ -82,7 +82,7 @@ def test_requests_of_other_options_have_batches_of_their_own(engine, models, run
 
     run(case())
     assert models[0].asked == [["first"], ["a", "c"], ["b"], ["d"]]
-    assert models[0].messages[-1].question == Explain((Line("d", "D"),))
+    assert models[0].messages[-1].question == Explain((GivenText("d", "D"),))
 
 
 def test_a_queue_without_room_for_all_takes_none(engine, models, run):

@@ -29,7 +29,7 @@ from regard.serve.engine.messages import (
     packed,
     unpacked,
 )
-from regard.serve.engine.questions import Alternatives, Explain, Line, Predict
+from regard.serve.engine.questions import Alternatives, Explain, GivenText, Predict
 
 numbers = st.floats(allow_nan=False)
 texts = st.text(st.characters(), max_size=20)
@@ -97,9 +97,9 @@ segments = st.builds(
     MemoryMatch, st.integers(0, 101), st.integers(0, 2**40), *(5 * [texts]), st.lists(st.nothing(), max_size=0)
 )
 similar = st.lists(segments, max_size=2).map(tuple)
-pairs = st.lists(st.builds(Line, texts, texts, similar), max_size=2).map(tuple)
+pairs = st.lists(st.builds(GivenText, texts, texts, similar), max_size=2).map(tuple)
 lines = st.lists(texts, max_size=2).map(tuple)
-asked = st.lists(st.builds(Line, texts, st.just(""), similar), max_size=2).map(tuple)
+asked = st.lists(st.builds(GivenText, texts, st.just(""), similar), max_size=2).map(tuple)
 questions = (
     st.builds(Predict, asked, texts, st.integers(1, 9), st.booleans(), st.booleans(), lines, texts)
     | st.builds(Explain, pairs, texts, texts, lines, st.booleans())
