@@ -13,7 +13,7 @@ from pathlib import Path
 
 from program import lines_of, options
 
-from regard.recipes.labelled_parts import ALL, cut, labelled_examples
+from regard.recipes.pretrain_finetune import ALL, cut, labelled_examples
 
 LOST, TURNED = 1 / 6, 0.5  # shares of words, and of copies
 LENGTHS = range(3, 31)  # words

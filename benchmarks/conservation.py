@@ -17,7 +17,7 @@ from torch import Tensor
 
 from regard import load
 from regard.explain.relevance import RELEVANCES, Question
-from regard.explain.relevance.gradients import gradients
+from regard.explain.relevance.saliency import gradients
 from regard.predictor import Predictor
 from regard.registry import Choice
 from regard.tasks.examples import as_rows

@@ -25,12 +25,12 @@ from regard.config import quoted
 from regard.errors import RegardError
 from regard.evaluation import METRICS
 from regard.experiment import read_experiment
+from regard.recipes.no_pairs import word_by_word
 from regard.registry import Choice
 from regard.reports.data_check import read_text_pairs
 from regard.reports.forecast import FORECAST_SCORES, pairs_facts, pilot_fit, texts_facts
 from regard.reports.forecast.pilot_fits import EVALUATED_LINES
 from regard.reports.forecast.unpaired import identical_dictionary, word_space
-from regard.statistical.word_by_word import word_by_word
 from regard.text.words import cut_words
 
 TABLE = Path(__file__).with_suffix(".jsonl")

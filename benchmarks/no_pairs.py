@@ -11,7 +11,9 @@ grammar, English and German. KEY=VALUE are settings of the networks.
 
 import argparse
 import json
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from math import fsum
 from pathlib import Path
 from typing import Any
 
@@ -20,18 +22,64 @@ from regard.data.toy import pairs as toy_pairs
 from regard.evaluation import METRICS
 from regard.evaluation.metric import corpus_of
 from regard.predictor import load
-from regard.recipes.no_pairs import UnpairedRequest, best_dictionary, train_without_pairs
+from regard.recipes.no_pairs import UnpairedRequest, best_dictionary, in_words, train_without_pairs
 from regard.registry import Choice
 from regard.reports.dictionary import read_word_pairs, word_maps
 from regard.runs.embeddings import read_embeddings
 from regard.runs.folder import RunFolder
 from regard.statistical.kneser_ney import kneser_ney
-from regard.statistical.word_by_word import in_words, oracle_order, swapped_order
+from regard.statistical.ngram_model import NgramModel
 from regard.text.words import cut_words
 
 QUIET_NOISE = ["objective.drop=0", "objective.blank=0", "objective.swap=0"]
 CODES = ("en", "de")
 ORDER = 3  # words of the n-grams by which neighbours are swapped
+SWAP_ROUNDS = 10  # of swaps, at most
+
+
+def swapped_order(words: Sequence[str], language: NgramModel, rounds: int = SWAP_ROUNDS) -> list[str]:
+    """Return the words after up to `rounds` swaps of two neighbours, each the most probable one.
+
+    Ends where no swap makes the sentence more probable.
+    """
+
+    def log_prob(sentence: Sequence[str]) -> float:
+        return fsum(language.log_probs_of(sentence))
+
+    best, score = [*words], log_prob(words)
+    for _ in range(rounds):
+        swapped = [[*best[:place], best[place + 1], best[place], *best[place + 2 :]] for place in range(len(best) - 1)]
+        found = max(swapped, key=log_prob, default=best)
+        if (gained := log_prob(found)) <= score:
+            break
+        best, score = found, gained
+    return best
+
+
+def oracle_order(words: Sequence[str], reference: Sequence[str]) -> list[str]:
+    """Return the words in the order that they have in the reference, an upper bound of what reordering can give.
+
+    A word that stands there several times takes the place that is nearest behind the word before it; one that the
+    reference lacks follows the word that it followed before. Words stay where this order shares fewer n-grams.
+    """
+    places = defaultdict[str, list[int]](list)
+    for place, word in enumerate(reference):
+        places[word].append(place)
+    keys, last = list[tuple[int, int]](), -1
+    for number, word in enumerate(words):
+        if places.get(word):
+            last = min(places[word], key=lambda place: abs(place - last - 1))
+            places[word].remove(last)
+        keys.append((last, number))
+    ordered = [words[number] for _, number in sorted(keys)]
+    return max(ordered, [*words], key=lambda one: _shared(one, reference))
+
+
+def _shared(words: Sequence[str], reference: Sequence[str], longest: int = 4) -> int:
+    """Return how many n-grams of the words, up to `longest`, the reference has."""
+    grams = [Counter(tuple(one[place : place + size]) for size in range(2, longest + 1)
+                     for place in range(len(one) - size + 1)) for one in (words, reference)]  # fmt: skip
+    return (grams[0] & grams[1]).total()
 
 
 def bleu(found: Sequence[str], references: Sequence[str]) -> float:

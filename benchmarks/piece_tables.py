@@ -43,7 +43,7 @@ def table(given: Any, seed: int) -> dict[str, Any]:
     """A file of pieces."""
     import sentencepiece
 
-    from regard.exchange.graphs.pieces import pieces_of
+    from regard.exchange.graphs.formats import pieces_of
     from regard.text.sentencepiece import PieceList, SentencePieceTokenizer
 
     draw, written = random.Random(0), io.BytesIO()

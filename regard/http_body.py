@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator
 from typing import Any
+from urllib.request import HTTPRedirectHandler, OpenerDirector, build_opener
 
 _PIECE = 65536  # bytes read at once
 
@@ -21,3 +22,16 @@ def limited_body(answer: Any, *, most: int, seconds: float) -> Iterator[bytes]:
         if time.monotonic() > until:
             raise TimeoutError(f"its answer takes longer than the limit of {seconds:,.0f} seconds")
         yield piece
+
+
+KEY_VARIABLE = "REGARD_API_KEY"  # environment variable with the key
+
+
+class _NoRedirects(HTTPRedirectHandler):
+    def redirect_request(self, *args: Any, **kwargs: Any) -> None:
+        return None
+
+
+def direct_opener() -> OpenerDirector:
+    """Return an opener of URLs that takes a redirect as an error of HTTP."""
+    return build_opener(_NoRedirects)

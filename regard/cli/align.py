@@ -84,8 +84,7 @@ def align_command(  # noqa: PLR0913  an option each
     regard align train.de train.en > links.txt
     regard align test.en test.de --model runs/en-de --reverse runs/de-en --gold gold.txt
     """
-    from regard.recipes.translator_alignment import translated_links
-    from regard.recipes.word_alignment import Learning, aligned_links, aligner_of, read_gold_of, read_pairs
+    from regard.recipes import translator_alignment as recipe
     from regard.statistical.bitext import Bitext
     from regard.statistical.phrase_scores import phrase_table
 
@@ -93,14 +92,14 @@ def align_command(  # noqa: PLR0913  an option each
     tables = {"--lexicon": lexicon_file, "--phrases": phrases, "--reordering": reordering}
     _check(symmetrise, {"--output": output_file, **tables})
     _check_run(run, {"--reverse": reverse, "--method": method}, {"--lexicon": lexicon_file, "--also": also})
-    aligner = None if run else aligner_of(model)
-    pairs = read_pairs((source, target), also, lowercase=lowercase)
-    known = read_gold_of(gold, pairs.written) if gold else None
+    aligner = None if run else recipe.aligner_of(model)
+    pairs = recipe.read_pairs((source, target), also, lowercase=lowercase)
+    known = recipe.read_gold_of(gold, pairs.written) if gold else None
     if aligner is None:
-        links = translated_links([Path(model), reverse], pairs.written, method, symmetrise, say_unless(quiet))
+        links = recipe.translated_links([Path(model), reverse], pairs.written, method, symmetrise, say_unless(quiet))
     else:
-        settings = Learning(iterations, warm_up, alpha, agree, symmetrise)
-        links = aligned_links(aligner, pairs, settings, lexicon_file, quiet=quiet)
+        settings = recipe.Learning(iterations, warm_up, alpha, agree, symmetrise)
+        links = recipe.aligned_links(aligner, pairs, settings, lexicon_file, quiet=quiet)
     if phrases:
         phrase_table(Bitext.of(pairs.written), links).write(phrases, reordering)
     _tell(links, known, output_file)
@@ -108,7 +107,7 @@ def align_command(  # noqa: PLR0913  an option each
 
 def _tell(links: "list[list[Link]]", known: "list[GoldAlignment] | None", output_file: Path | None) -> None:
     """Write or print links; where some are known, print how far these agree with them."""
-    from regard.recipes.word_alignment import pharaoh_lines, rates_line
+    from regard.recipes.translator_alignment import pharaoh_lines, rates_line
 
     if output_file:
         output_file.write_text(pharaoh_lines(links), encoding="utf-8")

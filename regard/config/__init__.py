@@ -1,7 +1,6 @@
 """Settings: YAML files and `key=value` changes → checked, frozen values. Knows no table of parts by name."""
 
-from regard.config.atomic_write import is_unfinished, staged, write_atomically
-from regard.config.checked_json import parse_json, read_checked, write_checked
+from regard.config.atomic_write import is_unfinished, parse_json, read_checked, staged, write_atomically, write_checked
 from regard.config.descriptions import Before, Doc, Fixed, Open, Taken, bears, described, listed_before, marked
 from regard.config.markers import FieldsOf, OneOrMany, PartOf, read_settings, schema_of, spelled
 from regard.config.merging import NumberOfName, lay, merge, name_parts, parse_changes

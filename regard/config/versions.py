@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from regard.config.checked_json import read_checked, write_checked
+from regard.config.atomic_write import read_checked, write_checked
 from regard.errors import CheckpointError, ConfigError
 
 POINTER, VERSION_FOLDER = "version.json", "versions"

@@ -29,9 +29,16 @@ from regard.data.collate import ended
 from regard.data.corpus import Corpus
 from regard.data.examples import Codec
 from regard.data.packing import adjacent, bucketed, packed_rows
-from regard.data.prefetch import prefetch
 from regard.data.ragged import Ragged
-from regard.data.streams import BatchPlan, EpochStream, PlannedStream, StreamPlace, epoch_and_index, no_such_place
+from regard.data.streams import (
+    BatchPlan,
+    EpochStream,
+    PlannedStream,
+    StreamPlace,
+    epoch_and_index,
+    no_such_place,
+    prefetch,
+)
 from regard.errors import ConfigError
 from regard.records import EOS, PAD, Batch, Sequences
 

@@ -5,18 +5,50 @@ in the process that trains on them. A place is the saved state of a stream, opaq
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from regard.data.prefetch import prefetch
 from regard.errors import ConfigError, DataError
 from regard.records import Batch
+
+_T = TypeVar("_T")
+R = TypeVar("R")
+
+
+def prefetch(work: Callable[[_T], R], items: Iterator[_T], workers: int, ahead: int) -> Generator[R, None, None]:
+    """Yield `map(work, items)`, up to `ahead` results in advance; an error is raised in place of its result.
+
+    Closing the generator ends the threads. Without workers each result is computed on request.
+    """
+    if workers == 0:
+        yield from map(work, items)
+        return
+    pool = ThreadPoolExecutor(workers, thread_name_prefix="regard-data")
+    waiting, fault = deque[Future[R]](), None
+    try:
+        while fault is None:
+            try:
+                waiting.append(pool.submit(work, next(items)))
+            except Exception as error:  # of `items`: raised after the results before it
+                fault = error
+            else:
+                if len(waiting) > ahead:
+                    yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+        if not isinstance(fault, StopIteration):
+            raise fault
+    finally:
+        pool.shutdown(cancel_futures=True)
+
 
 BATCHES_AHEAD = 4  # batches kept ready per worker
 WHICH = 0x4D4958  # keeps these random numbers apart from others of the same seed

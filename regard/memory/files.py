@@ -1,18 +1,123 @@
-"""Segments from files of translators, and memories as such files: TMX, XLIFF, and tables of pairs."""
+"""Segments from files of translators, and memories as such files: TMX, XLIFF 1.2 and 2, and tables of pairs."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
+from xml.etree.ElementTree import Element
 from xml.sax.saxutils import escape, quoteattr
 
 from regard.config import Choice
 from regard.config.atomic_write import staged
 from regard.data.readers import READERS
+from regard.data.readers.lines import reading_faults
+from regard.data.readers.xml_units import text_without, xml_units
 from regard.errors import ConfigError, DataError
 from regard.memory.store import TranslationUnit
-from regard.memory.xliff import printable, read_xliff, write_xliff_1, write_xliff_2
 from regard.packed import open_packed, unpacked_name
+
+OPENING, CLOSING = frozenset({"bx", "bpt", "sc", "sm"}), frozenset({"ex", "ept", "ec", "em"})  # inline codes of a pair
+MT_SUGGESTION, EXACT_MATCH = "mt-suggestion", "exact-match"  # state-qualifier of 1.2; subState of 2, after a prefix
+_CODES = OPENING | CLOSING | {"x", "ph", "it", "sub", "cp"}  # markup of the text's own format
+_DONE = frozenset(("translated", "reviewed", "final", "signed-off"))  # states of 1.2 and 2
+_UNSURE = frozenset(("mt", "fuzzy", "suggestion"))  # parts of a state-qualifier: the target is a guess
+
+
+def read_xliff(path: Path, languages: tuple[str, str], *, everything: bool) -> Iterator[TranslationUnit]:
+    """Yield the segments of these languages; inline elements are left out, their text stays.
+
+    Of a unit with a state only translated, reviewed, final and approved ones; `everything`: all that have a target.
+    Raises DataError for a file that is damaged, too large or declares entities.
+    """
+    head, pair = ("", ""), ("", "")
+    with reading_faults(path), open_packed(path) as file:
+        for _, one in xml_units(file, path, ("trans-unit", "unit"), "XLIFF", heads=("xliff", "file")):
+            if one.tag == "xliff":
+                head = pair = (one.get("srcLang", ""), one.get("trgLang", ""))
+            elif one.tag == "file":
+                pair = (one.get("source-language", head[0]), one.get("target-language", head[1]))
+            elif all(map(_includes, languages, pair)) and one.get("translate") != "no":
+                segments = _segments(one) if one.tag == "unit" else _segments_of_trans_unit(one)
+                yield from (TranslationUnit(*texts) for *texts, done in segments if done or everything)
+
+
+def _includes(wanted: str, found: str) -> bool:
+    """Return True for the same language, a regional variant of it, and where none is named."""
+    wanted, found = wanted.lower(), found.lower().replace("_", "-")
+    return not found or found == wanted or found.startswith(f"{wanted}-")
+
+
+def _segments(unit: Element) -> Iterator[tuple[str, str, bool]]:
+    """Yield source, target and whether it is done, of XLIFF 2."""
+    for segment in unit.iter("segment"):
+        state, unsure = segment.get("state", "final"), _is_unsure(segment.get("subState", "").rpartition(":")[2])
+        done = state in _DONE and not (unsure and state == "translated")
+        yield _text(segment.find("source")), _text(segment.find("target")), done
+
+
+def _segments_of_trans_unit(unit: Element) -> Iterator[tuple[str, str, bool]]:
+    """Yield source, target and whether it is done, of XLIFF 1.2; a unit may be cut into segments."""
+    target, approved = unit.find("target"), unit.get("approved", "")
+    if target is None:
+        return
+    state, unsure = target.get("state", ""), _is_unsure(target.get("state-qualifier", ""))
+    done = approved == "yes" or (state in _DONE and not unsure) or not (approved or state or unsure)
+    sources, targets = _cut(unit.find("seg-source")), _cut(target)
+    if sources and sources.keys() == targets.keys():
+        yield from ((_text(sources[name]), _text(targets[name]), done) for name in sources)
+    else:
+        yield _text(unit.find("source")), _text(target), done
+
+
+def _is_unsure(qualifier: str) -> bool:
+    """Return whether a target is machine translation or the translation of a similar text."""
+    return not _UNSURE.isdisjoint(qualifier.split("-"))
+
+
+def _cut(element: Element | None) -> dict[str, Element]:
+    """Return the segments of a text by their numbers."""
+    marks = [] if element is None else element.iter("mrk")
+    return {mark.get("mid", ""): mark for mark in marks if mark.get("mtype") == "seg"}
+
+
+def _text(element: Element | None) -> str:
+    return "" if element is None else text_without(element, _CODES)
+
+
+def write_xliff_1(file: IO[bytes], segments: Iterable[TranslationUnit], languages: tuple[str, str]) -> int:
+    """Write XLIFF 1.2 with approved units; return their number."""
+    codes = f"source-language={quoteattr(languages[0])} target-language={quoteattr(languages[1])}"
+    head = (
+        '<?xml version="1.0" encoding="UTF-8"?>\n<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2">'
+        f'<file original="memory" datatype="plaintext" {codes}><body>\n'
+    )
+    unit = '<trans-unit id="{0}" approved="yes"><source>{1}</source><target state="final">{2}</target></trans-unit>\n'
+    return _write(file, segments, head, unit, "</body></file></xliff>\n")
+
+
+def write_xliff_2(file: IO[bytes], segments: Iterable[TranslationUnit], languages: tuple[str, str]) -> int:
+    """Write XLIFF 2.0 with final segments; return their number."""
+    head = (
+        '<?xml version="1.0" encoding="UTF-8"?>\n<xliff version="2.0" xmlns="urn:oasis:names:tc:xliff:document:2.0" '
+        f'srcLang={quoteattr(languages[0])} trgLang={quoteattr(languages[1])}><file id="memory">\n'
+    )
+    unit = '<unit id="{0}"><segment state="final"><source>{1}</source><target>{2}</target></segment></unit>\n'
+    return _write(file, segments, head, unit, "</file></xliff>\n")
+
+
+def _write(file: IO[bytes], segments: Iterable[TranslationUnit], head: str, unit: str, end: str) -> int:
+    count = 0
+    file.write(head.encode())
+    for count, one in enumerate(segments, start=1):
+        file.write(unit.format(count, escape(printable(one.source)), escape(printable(one.target))).encode())
+    file.write(end.encode())
+    return count
+
+
+def printable(text: str) -> str:
+    """Return a text without the characters that XML 1.0 excludes."""
+    return "".join(sign for sign in text if (sign >= " " or sign in "\t\n") and sign not in "\ufffe\uffff")
+
 
 _SIDES = ("source", "target")
 _XLIFF = ("xlf", "xliff")

@@ -26,7 +26,7 @@ def decided(task: Task, predictions: Sequence[Prediction], threshold: float | No
     return [*predictions] if row is None or threshold is None else [row.decided(one, threshold) for one in predictions]
 
 
-def ranked(task: Task, predictions: Sequence[Prediction], count: int) -> list[Prediction]:
+def with_alternatives(task: Task, predictions: Sequence[Prediction], count: int) -> list[Prediction]:
     """Return predictions with the rest of their `count` best answers, where no search has found them."""
     row = task.answer.ranking
     return [*predictions] if row is None or count == 1 else [row.with_alternatives(one, count) for one in predictions]

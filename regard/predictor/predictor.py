@@ -18,17 +18,17 @@ from regard.memory import SegmentMemory, SentenceMatches, reused
 from regard.models import Model
 from regard.ops.kernels.packing import caches_of
 from regard.predictor.batches import TextEncoder
-from regard.predictor.confidence import calibrated, decided, ranked
-from regard.predictor.example_predictions import (
+from regard.predictor.confidence import calibrated, decided, with_alternatives
+from regard.predictor.explainer import Explainer
+from regard.predictor.predictions import Predictions
+from regard.predictor.reranking import Reranker
+from regard.predictor.setup import Setup
+from regard.predictor.source_context import (
     PredictionRequest,
     forced_predictions,
     plain_predictions,
     predictions_with_terms,
 )
-from regard.predictor.explainer import Explainer
-from regard.predictor.predictions import Predictions
-from regard.predictor.reranking import Reranker
-from regard.predictor.setup import Setup
 from regard.predictor.terminology import of_places
 from regard.predictor.whole_texts import known_pair, of_matches, recalled_sentences, translated
 from regard.registry import Choice
@@ -38,7 +38,7 @@ from regard.statistical.calibration import Calibrations
 from regard.tasks import Examples, Outcome, Task
 from regard.tasks.example_texts import Ids
 from regard.tasks.examples import as_rows
-from regard.tasks.outcome import outcome_of
+from regard.tasks.task import outcome_of
 from regard.text.clean import clean
 from regard.text.windows import with_windows
 
@@ -205,7 +205,7 @@ class Predictor:
         else:
             found = predictions_with_terms(self.encoder, setup, request, glossary, prefixes)
         found = calibrated(self.task, decided(self.task, found, setup.threshold), setup.calibration)
-        found = ranked(self.task, found, (search or setup.search).n_best)
+        found = with_alternatives(self.task, found, (search or setup.search).n_best)
         found = checked(found, setup.adequacy if safeguards else None, self.explainer.with_alignments)
         return self.explainer.with_attention(found) if explain else Predictions(found)
 

@@ -29,8 +29,7 @@ from regard.data.readers.suggestions import SuggestionsReader
 from regard.errors import ConfigError, DataError, RegardError
 from regard.experiment.corrections import names_corrections
 from regard.experiment.data import by_ending
-from regard.http_body import limited_body
-from regard.keyed_requests import KEY_VARIABLE, direct_opener
+from regard.http_body import KEY_VARIABLE, direct_opener, limited_body
 from regard.registry import Choice
 from regard.runs.texts import Say
 

@@ -9,7 +9,8 @@ resumes.
 import json
 import math
 import shutil
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -35,8 +36,8 @@ from regard.runs import Run, RunFolder, train_run
 from regard.runs.embeddings import read_embeddings
 from regard.runs.texts import Say
 from regard.statistical.language_checks import PlainText, check_disjoint, check_two_languages
-from regard.statistical.word_by_word import in_words
 from regard.text.vector_table import VectorTable
+from regard.text.words import cut_words
 
 SAME_COMMAND = "interrupted; go on with the same command"  # behind a step that has no command of its own
 METHODS = ("identical", "similarity")  # of the dictionary; the one with the higher mean CSLS is used
@@ -287,3 +288,29 @@ def best_dictionary(source: VectorTable, target: VectorTable, pairs: Sequence[Wo
     best = max(found, key=lambda one: found[one].mean_csls)
     say(f"dictionary from '{best}', mean CSLS {found[best].mean_csls:.3f}")
     return found[best]
+
+
+def word_by_word(sentence: Sequence[str], dictionary: Mapping[str, str]) -> list[str]:
+    """Return the translation of each word in the order of the source; a word without one is copied."""
+    return [dictionary.get(word, word) for word in sentence]
+
+
+def in_words(line: str, dictionary: Mapping[str, str]) -> str:
+    """Return a line word by word, with its spaces; signs, numbers and words without a translation are copied.
+
+    A word that the dictionary has in lower case alone is translated so.
+    """
+    pieces = cut_words(line)
+    words = [piece.strip() for piece in pieces]
+    asked = [word if word in dictionary or word.lower() not in dictionary else word.lower() for word in words]
+    lettered = {word: dictionary[word] for word in asked if word in dictionary and _is_word(word)}
+    found = [
+        new if new != old else word for word, old, new in zip(words, asked, word_by_word(asked, lettered), strict=True)
+    ]
+    spaces = [piece[: len(piece) - len(piece.lstrip())] for piece in pieces]
+    return "".join(space + word for space, word in zip(spaces, found, strict=True)).strip()
+
+
+def _is_word(text: str) -> bool:
+    """Return whether a text has letters alone, with their marks."""
+    return all(unicodedata.category(character)[0] in "LM" for character in text)

@@ -27,7 +27,7 @@ from regard.reports.evaluation import evaluate
 from regard.reports.evaluation_report import Evaluation, System
 from regard.reports.explanation_report import check_layer, explained_report, methods_of, sorted_words
 from regard.reports.explanations import grades_report
-from regard.reports.heads_view import heads_report
+from regard.reports.heads import heads_report
 from regard.reports.neighbourhood import nearest_report, neighbours_report
 
 __all__ = [

@@ -24,8 +24,7 @@ from regard.models import Generator
 from regard.pieces import UNK
 from regard.predictor import Predictor, answers_and_losses, check_open, predictor_of
 from regard.registry import Choice
-from regard.reports.evaluation_report import Evaluation, EvaluationBucket, Robustness, System
-from regard.reports.length_buckets import length_buckets
+from regard.reports.evaluation_report import Evaluation, EvaluationBucket, Robustness, System, length_buckets
 from regard.reports.timing import timed
 from regard.results import Prediction
 from regard.runs import Run

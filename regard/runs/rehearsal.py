@@ -26,7 +26,7 @@ from regard.runs.folder import choose_device
 from regard.runs.run import model_of, task_of
 from regard.runs.texts import learnt_columns, part_reader
 from regard.training.optimizers import OPTIMIZERS
-from regard.training.scheduled import Scheduled
+from regard.training.schedules import Scheduled
 from regard.training.turns import Turns
 
 NUMBER = 4  # bytes of a weight

@@ -7,7 +7,7 @@ from regard.decoding import Answering
 from regard.evaluation.metric import Statistics
 from regard.models import Model
 from regard.tasks import Examples, Measure, Outcome, Task
-from regard.tasks.outcome import outcome_of
+from regard.tasks.task import outcome_of
 
 WIDTH = 110  # maximum characters of a printed answer
 

@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 from shlex import quote
 from typing import Any, NamedTuple, Protocol
@@ -16,7 +16,6 @@ from torch import Tensor, nn, optim
 from regard.config import parse_json
 from regard.data.sealed import making, publish, seal, unseal
 from regard.errors import CheckpointError
-from regard.training.older_checkpoints import upgraded_objective
 from regard.training.shards import Tensors, load_whole, sharded_like, whole
 from regard.training.world import ONE_PROCESS, World
 
@@ -266,3 +265,29 @@ def _write(tensors: Mapping[str, Tensor], path: Path) -> dict[str, str]:
         kept[name] = (tensor.detach().clone() if shared else tensor.detach()).contiguous().cpu()
     save_file(kept, path)
     return aliases
+
+
+def upgraded_state(state: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the state of training as it is saved today, of a checkpoint by whatever version.
+
+    The first one knew one turn, and at the beginning no processor time: the wall's is the best guess.
+    """
+    if "driven" not in state:
+        return state
+    window, schedules = dict(state["window"]), dict(state["driven"])
+    wall = window.pop("seconds")
+    spent = {"wall": wall, "core": window.pop("core_seconds", wall)}
+    turns = {"model": schedules.pop("")}
+    kept = {"validated": -1, "core_seconds": state["seconds"], **state, "turns": turns, "schedules": schedules}
+    kept["window"] = {"turns": {"model": {**window, "rate": 0.0}}, "tokens": window["tokens"], "spent": spent}
+    return kept
+
+
+def upgraded_objective(
+    tensors: Mapping[str, Tensor], model: Container[str], known: Container[str]
+) -> dict[str, Tensor]:
+    """Return the tensors of an objective without those of the model, which some objectives saved once more.
+
+    `model` are the names of the model's tensors, `known` those that the objective has today.
+    """
+    return {name: one for name, one in tensors.items() if name in known or name.partition("model.")[2] not in model}

@@ -16,6 +16,7 @@ from regard.objectives import Objective
 from regard.records import Batch
 from regard.training import checkpoint as files
 from regard.training.best_checkpoints import BestCheckpoints
+from regard.training.checkpoint import upgraded_state
 from regard.training.clock import (
     WARMUP,
     Clock,
@@ -29,10 +30,8 @@ from regard.training.clock import (
 )
 from regard.training.interrupt import Interrupted, Interruption, listening_to_signals
 from regard.training.model_selection import EarlyStopping, ModelSelection, Scores, Validate
-from regard.training.older_checkpoints import upgraded_state
 from regard.training.progress import LogWindow, Progress, remaining
-from regard.training.scheduled import Scheduled
-from regard.training.schedules import Schedule
+from regard.training.schedules import Schedule, Scheduled
 from regard.training.settings import LIMITS, TrainingSettings
 from regard.training.updater import Updater
 from regard.training.world import ONE_PROCESS, World

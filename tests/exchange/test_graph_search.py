@@ -17,7 +17,7 @@ from foreign_translators import toy_lines
 
 from regard.decoding import BeamSearch
 from regard.errors import RegardError
-from regard.exchange.graphs.pieces import _read_rules, pieces_of
+from regard.exchange.graphs.formats import _read_rules, pieces_of
 from regard.ops.plain import plain
 from regard.predictor.engines import translator
 from regard.predictor.engines.translator import Beams

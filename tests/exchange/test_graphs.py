@@ -13,7 +13,7 @@ from regard.errors import CheckpointError, ConfigError, RegardError
 from regard.exchange import export_folder, format_named, model_card
 from regard.exchange.graphs import formats
 from regard.exchange.graphs.programs import graphs_of
-from regard.layers.feedforwards.two_layers import TwoLayers
+from regard.layers.feedforwards.position_wise import TwoLayers
 from regard.predictor import load
 from regard.predictor.engines.graphs import opened_graphs
 from regard.predictor.engines.translator import GraphTranslator

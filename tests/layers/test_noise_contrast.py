@@ -5,9 +5,7 @@ import torch
 from torch import tensor
 from torch.testing import assert_close
 
-from regard.layers.noise_contrast import noise_contrast
-from regard.layers.noise_contrast.kernel import fused_contrast, may_fuse_contrast
-from regard.layers.noise_contrast.plain import plain_contrast
+from regard.layers.noise_contrast import fused_contrast, may_fuse_contrast, noise_contrast, plain_contrast
 from regard.ops.plain import plain
 
 CONTEXTS, TARGETS = tensor([[2, -1, 0], [-1, -1, -1], [1, 1, 1]]), tensor([[0, 3, 3], [1, 2, 0], [4, 1, 0]])

@@ -8,9 +8,9 @@ from networks import build_translator
 
 from regard.data.streams import StreamPlace
 from regard.models import ROUTE
-from regard.models.counting import _Tally, count_for_embedders
 from regard.records import BOS, EOS, Batch, Sequences
 from regard.registry import Choice
+from regard.runs.stages import _Tally, count_for_embedders
 
 VOCAB = 9
 SMALL = {"num_layers": 1, "feedforward_dim": 4}
@@ -64,7 +64,7 @@ def test_one_embedder_of_both_sides_learns_both():
 
 @pytest.mark.parametrize("waiting", [1, 7, 1000])
 def test_counts_do_not_depend_on_how_many_numbers_wait(waiting, monkeypatch):
-    monkeypatch.setattr("regard.models.counting.WAITING", waiting)
+    monkeypatch.setattr("regard.runs.stages.WAITING", waiting)
     tally, numbers = _Tally(), torch.randint(5, (60,))
     for some in numbers.split(11):
         tally.add(some)

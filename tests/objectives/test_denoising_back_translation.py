@@ -17,7 +17,7 @@ from regard.objectives.candidates import search_with
 from regard.objectives.denoising_back_translation import copied_fraction, discriminator
 from regard.records import EOS, PAD, Batch, Sequences
 from regard.registry import Choice
-from regard.training.scheduled import Scheduled
+from regard.training.schedules import Scheduled
 from regard.training.settings import TrainingSettings
 
 KINDS = {"source": "text", "target": "text"}

@@ -17,7 +17,7 @@ from regard.objectives.likelihood import LikelihoodObjective
 from regard.objectives.reinforce import ReinforceObjective
 from regard.records import EOS, PAD, Batch, Sequences
 from regard.registry import Choice
-from regard.training.scheduled import Scheduled
+from regard.training.schedules import Scheduled
 from regard.training.settings import TrainingSettings
 
 TARGETS, SOURCES = [3, 2], [4, 3]

@@ -8,11 +8,10 @@ from small_runs import SMALL, regard, unsaid
 
 from regard.predictor import load
 from regard.recipes import no_pairs as module
-from regard.recipes.no_pairs import network_settings
+from regard.recipes.no_pairs import in_words, network_settings
 from regard.reports.dictionary import Dictionary, word_maps
 from regard.runs import Run, RunFolder
 from regard.statistical.dictionaries.method import Space
-from regard.statistical.word_by_word import in_words
 
 NOUNS = {"dog": "hund", "cat": "katze", "house": "haus", "tree": "baum", "man": "mann", "car": "auto"}
 WORDS = {"the": "das", "sees": "sieht", "and": "und", "red": "rotes", "new": "neues", "more": "mehr", **NOUNS}

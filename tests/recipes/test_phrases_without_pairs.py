@@ -10,10 +10,10 @@ from small_runs import regard, unsaid
 from regard.config.merging import parse_changes
 from regard.predictor import load
 from regard.recipes import no_pairs, phrases_without_pairs
+from regard.recipes.no_pairs import in_words
 from regard.recipes.phrases_without_pairs import PHRASE_ROUNDS, phrases_of_words, word_log_probs
 from regard.reports.dictionary import Dictionary
 from regard.statistical.dictionaries.method import Space
-from regard.statistical.word_by_word import in_words
 
 NOUNS = {"dog": "hund", "cat": "katze", "house": "haus", "tree": "baum", "man": "mann", "car": "auto"}
 WORDS = {"the": "das", "sees": "sieht", "and": "und", "red": "rotes", "new": "neues", "more": "mehr", **NOUNS}

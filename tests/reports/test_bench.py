@@ -11,9 +11,21 @@ from regard.errors import ConfigError, RegardError
 from regard.models.settings import AttentionSettings
 from regard.ops.plain import is_plain
 from regard.registry import Choice
-from regard.reports.bench.bench import LengthTiming, Pass, Timing, Workload, bench, expected_bytes, peak_bytes, slope
+from regard.reports.bench.bench import (
+    LengthTiming,
+    Pass,
+    Timing,
+    Workload,
+    bench,
+    bench_report,
+    expected_bytes,
+    memory_table,
+    peak_bytes,
+    plot,
+    slope,
+    time_table,
+)
 from regard.reports.bench.mechanisms import USUAL_MECHANISMS, Mechanism, mechanisms_of
-from regard.reports.bench.report import bench_report, memory_table, plot, time_table
 from regard.reports.report import check_plot
 
 CPU = torch.device("cpu")

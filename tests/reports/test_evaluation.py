@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from regard.cli.app import app
 from regard.evaluation import METRICS
 from regard.registry import Choice
-from regard.reports.length_buckets import length_buckets
+from regard.reports.evaluation_report import length_buckets
 
 REFERENCES = [f"the {word} sees a house by the river" for word in ("cat", "dog", "man", "owl", "fox", "hen")] * 5
 WORSE = [text.replace("house by", "tree of") if number % 2 else text for number, text in enumerate(REFERENCES)]

@@ -10,9 +10,8 @@ from small_runs import SMALL, regard, unsaid, write_texts
 from regard.config import write_yaml
 from regard.objectives import denoising_back_translation
 from regard.predictor import load
-from regard.recipes.no_pairs import network_settings
+from regard.recipes.no_pairs import in_words, network_settings
 from regard.runs import RunFolder
-from regard.statistical.word_by_word import in_words
 from regard.training.checkpoint import latest_valid
 
 ADVERSARY = "objective={name: denoising_back_translation, adversarial: 1.0, given: 0.5, temperature: 1.0}"

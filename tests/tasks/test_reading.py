@@ -18,8 +18,8 @@ from regard.explain import to_json
 from regard.models import MODELS
 from regard.registry import Choice
 from regard.reports import evaluate
-from regard.tasks.outcome import outcome_of
 from regard.tasks.reading import ReadingTask
+from regard.tasks.task import outcome_of
 
 NAMES = ("passage", "question", "answer")
 ROWS = [

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from regard.data.streams import saved_place
-from regard.training.older_checkpoints import upgraded_objective, upgraded_state
+from regard.training.checkpoint import upgraded_objective, upgraded_state
 from regard.training.progress import LogWindow, TurnWindow
 
 OLD = {

@@ -8,7 +8,7 @@ import pytest
 from regard.errors import ConfigError
 from regard.objectives import Context, LikelihoodObjective
 from regard.registry import Choice
-from regard.training.scheduled import Scheduled
+from regard.training.schedules import Scheduled
 from regard.training.settings import TrainingSettings
 
 FALLING = Choice("linear", {"updates": 4})

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from regard.attention.parts import Memory, View, Window, places_of
 from regard.attention.spans.counting import CountingSpan
-from regard.attention.spans.gaussian import near, need_window
+from regard.attention.spans.local_predictive import near, need_window
 from regard.config import Doc
 from regard.config.bounds import Count
 

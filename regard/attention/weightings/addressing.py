@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from regard.attention.addressing import interpolate, positive, sharpen, shift
 from regard.attention.kernels.softmax import masked_softmax
 from regard.attention.parts import Attended, Memory, View, Weighting
-from regard.attention.weightings.one_hot import at_first
+from regard.attention.weightings.hard import at_first
 from regard.config import Doc
 from regard.config.bounds import Count
 from regard.ops.functional import wide

@@ -8,7 +8,7 @@ from torch import Tensor
 from regard.aliases import alias
 from regard.attention.kernels.softmax import masked_softmax
 from regard.attention.parts import View, Weighting
-from regard.attention.weightings.one_hot import at_largest
+from regard.attention.weightings.hard import at_largest
 from regard.config import Doc
 from regard.config.bounds import Positive
 from regard.ops.functional import wide

@@ -8,7 +8,7 @@ from torch.nn import functional
 
 from regard.aliases import alias
 from regard.attention.parts import Attended, Memory, View, Weighting
-from regard.attention.weightings.one_hot import at_first
+from regard.attention.weightings.hard import at_first
 from regard.config import Doc
 from regard.config.bounds import AnyFloat, NotNegative
 

@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 
 from regard.data.columns.column import spread_ids
-from regard.data.columns.tokenizer_column import TokenizerColumn
+from regard.data.columns.text import TokenizerColumn
 from regard.records import PAD, Sequences
 from regard.text import Tokenizer
 

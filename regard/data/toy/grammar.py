@@ -8,11 +8,13 @@ from typing import TypeVar
 from regard.data.toy.trees import (
     TENSES,
     Determiner,
+    Lexeme,
     RuleTree,
     Slot,
     Tense,
     event,
     joined,
+    lexicon,
     located,
     phrase,
     placed_at,
@@ -21,7 +23,6 @@ from regard.data.toy.trees import (
     question,
     statement,
 )
-from regard.data.toy.word_tables import Lexeme, lexicon
 
 _T = TypeVar("_T")
 _Weights = dict[Determiner, int]

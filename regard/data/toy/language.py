@@ -15,8 +15,7 @@ from importlib.resources import files
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from regard.data.toy.trees import RuleTree
-from regard.data.toy.word_tables import Lexeme
+from regard.data.toy.trees import Lexeme, RuleTree
 
 _LINE = re.compile(r"(\w+)(?: if ([^:]+?))?(?: by ([\w.]+))?: ?(.*)")
 CONDITION = re.compile(r"(!?)([\w.]+)(?:=(\S+))?")

@@ -31,7 +31,7 @@ from regard.documents.marked_text import MarkedText
 from regard.documents.passages import MarkKind
 from regard.documents.rendering import Style
 from regard.documents.size_budget import SizeBudget
-from regard.memory.xliff import CLOSING, EXACT_MATCH, MT_SUGGESTION, OPENING
+from regard.memory.files import CLOSING, EXACT_MATCH, MT_SUGGESTION, OPENING
 from regard.results import Prediction
 
 _OASIS = "urn:oasis:names:tc:xliff:document:"

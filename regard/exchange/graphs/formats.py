@@ -2,12 +2,14 @@
 
 import importlib.util
 import json
+import struct
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
 import numpy as np
+import sentencepiece
 import torch
 from torch import Tensor
 
@@ -18,17 +20,170 @@ from regard.data.sealed import file_digest
 from regard.errors import RegardError
 from regard.exchange.format import Format, Program, check_plain_translator, not_exportable
 from regard.exchange.graphs.onnx_files import write_onnx
-from regard.exchange.graphs.pieces import pieces_of
 from regard.exchange.graphs.ports import GraphPort
 from regard.exchange.graphs.programs import Graphs, graphs_of
+from regard.exchange.marian.pieces import message_fields
 from regard.models.translator import Translator
-from regard.pieces import EOS
+from regard.pieces import EOS, UNK
 from regard.predictor import Predictor
 from regard.predictor.engines import translator
 from regard.predictor.engines.graphs import opened_graphs
 from regard.predictor.engines.runtime import beam_rules
 from regard.predictor.engines.translator import DECODER_GRAPH, ENCODER_GRAPH, present
 from regard.runtime.folder import SETTINGS_NAME
+from regard.scripts import CUT_APART
+from regard.text import Tokenizer
+from regard.text.counted import CountedTokenizer
+from regard.text.sentencepiece import SentencePieceTokenizer, load_model_proto
+from regard.text.subwords import SubwordTokenizer
+from regard.text.vocabulary import FIRST_BYTE, FIRST_PIECE
+from regard.text.words import PIECE_PATTERN
+
+_SPACE = "\u2581"
+# fields of a SentencePiece model, its trainer, its normaliser and a piece (sentencepiece_model.proto)
+_PIECES, _TRAINER, _NORMALISER, _DENORMALISER = 1, 2, 3, 5
+_KIND, _SUFFIX, _BYTE_FALLBACK = 3, 24, 35
+_RULES, _PREFIX, _EXTRA_SPACES, _ESCAPES = 2, 3, 4, 5
+_PIECE, _SCORE, _TYPE = 1, 2, 3
+_NORMAL, _DEFINED, _UNUSED = 1, 4, 5  # types of pieces
+_LONGEST_RULE, _MOST_STEPS = 64, 2_000_000  # bytes of a replaced text, places of the trie: a stranger's may go round
+_ALGORITHMS = {1: "unigram", 2: "bpe"}
+
+
+def pieces_of(tokenizer: Tokenizer | None, side: str) -> dict[str, Any]:
+    """Return a tokenizer as plain values. Raises RegardError for one that the programs do not know."""
+    match tokenizer:
+        case SubwordTokenizer():
+            return _subwords(tokenizer)
+        case SentencePieceTokenizer():
+            return _sentencepiece(tokenizer, side)
+        case CountedTokenizer(kind="words" | "characters"):
+            listed = tokenizer.pieces(range(len(tokenizer)))
+            pattern = {"pattern": PIECE_PATTERN, "unicode_pattern": _unicode()} if tokenizer.kind == "words" else {}
+            kept = {"kind": tokenizer.kind, "pieces": listed, "bytes": [*range(FIRST_BYTE, FIRST_PIECE)]}
+            return {**kept, **pattern}
+    kind = getattr(tokenizer, "kind", None)
+    raise _refused(f"text.tokenizer of its {side} is {kind!r}", "subwords, sentencepiece_file, words or characters")
+
+
+def _unicode() -> str:
+    """The pattern of words as JavaScript has it, which knows neither the letters of all scripts nor the same spaces."""
+    letters, spaces = r"\p{L}\p{N}_", r"\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+    words = rf"(?:(?![{CUT_APART}])[{letters}])+"
+    return f" ?(?:[{CUT_APART}]|{words}|[^{letters}{spaces}])|[{spaces}]"
+
+
+def _subwords(tokenizer: SubwordTokenizer) -> dict[str, Any]:
+    processor = sentencepiece.SentencePieceProcessor(model_proto=tokenizer.model)
+    count = range(len(tokenizer))
+    listed, scores = tokenizer.pieces(count), [processor.get_score(number) for number in count]
+    bytes_ = [number for number in count if processor.is_byte(number)]
+    kind = "bpe" if tokenizer.ranked else "unigram"
+    reserved = [*range(EOS + 2, min(bytes_))]
+    return {"kind": kind, "pieces": listed, "bytes": bytes_, "scores": scores, "reserved": reserved}
+
+
+def _sentencepiece(tokenizer: SentencePieceTokenizer, side: str) -> dict[str, Any]:
+    """The model that cuts texts, the list that numbers pieces, and which of them the model that joins leaves out."""
+    listed, model = tokenizer.listed, list(message_fields(tokenizer.model))
+    trainer, normaliser = (
+        {one.number: one.value for part in model if part.number == field for one in message_fields(part.content())}
+        for field in (_TRAINER, _NORMALISER)
+    )
+    scores, defined = dict[str, float](), list[str]()
+    for part in model:
+        if part.number == _PIECES:
+            piece, score, kind = _piece(part.content())
+            if kind == _NORMAL:
+                scores[piece] = score
+            elif kind == _DEFINED:
+                defined.append(piece)
+            elif kind == _UNUSED:
+                raise _refused(f"the SentencePiece model of its {side} has unused pieces", "one without")
+    algorithm = _ALGORITHMS.get(int(trainer.get(_KIND, 1)))
+    if algorithm is None:
+        raise _refused(f"the SentencePiece model of its {side} has words or characters", "unigrams or BPE")
+    if any(_SPACE in piece.lstrip(_SPACE) for piece in (*scores, *defined)):
+        raise _refused(f"the SentencePiece model of its {side} has pieces of several words", "pieces within words")
+    if trainer.get(_SUFFIX) or not normaliser.get(_ESCAPES, 1):
+        raise _refused(f"the SentencePiece model of its {side} marks spaces in another way", f"{_SPACE} before words")
+    if any(part.number == _DENORMALISER and part.content() for part in model):
+        raise _refused(f"the SentencePiece model of its {side} has rules for what it joins", "one without")
+    writes = load_model_proto(tokenizer.model if tokenizer.writer is None else tokenizer.writer)
+    known = [writes.piece_to_id(piece) for piece in listed.pieces]
+    return {
+        "kind": "sentencepiece",
+        "algorithm": algorithm,
+        "pieces": list(listed.pieces),
+        "scores": scores,
+        "defined": defined,
+        "byte_fallback": bool(trainer.get(_BYTE_FALLBACK)),
+        "rules": _read_rules(bytes(normaliser.get(_RULES, b"")), side),
+        "prefix": bool(normaliser.get(_PREFIX, 1)),
+        "extra_spaces": not normaliser.get(_EXTRA_SPACES, 1),
+        "before": list(tokenizer.first),
+        "codes": listed.codes,
+        "unwritten": [
+            number
+            for number, (piece, one) in enumerate(zip(listed.pieces, known, strict=True))
+            if number <= UNK or piece in listed.unwritten or writes.is_control(one)
+        ],
+        "bytes": {
+            str(number): int(listed.pieces[number][3:5], 16) for number, one in enumerate(known) if writes.is_byte(one)
+        },
+    }
+
+
+def _piece(message: bytes) -> tuple[str, float, int]:
+    """Text, score and type of a piece."""
+    found = {one.number: one.value for one in message_fields(message)}
+    score = found.get(_SCORE, bytes(4))
+    return bytes(found[_PIECE]).decode(), struct.unpack("<f", bytes(score))[0], int(found.get(_TYPE, _NORMAL))
+
+
+def _read_rules(compiled: bytes, side: str) -> list[str]:
+    """Return the replacements of a compiled normaliser: texts, sorted, and what replaces each, with zeros behind them.
+
+    Raises RegardError for a damaged one.
+    """
+    try:
+        rules = sorted(_rules(compiled))
+        return ["".join(f"{one[part]}\0" for one in rules) for part in (0, 1)]
+    except (IndexError, ValueError, struct.error) as error:
+        problem = f"the normalisation of the SentencePiece model of its {side} cannot be read ({error})"
+        raise _refused(problem, "a sound model") from error
+
+
+def _rules(compiled: bytes) -> Iterator[tuple[str, str]]:
+    """The replacements of a compiled normaliser: a double-array trie over bytes, and texts that end with a zero."""
+    if not compiled:
+        return
+    (size,) = struct.unpack_from("<I", compiled)
+    units, texts = np.frombuffer(compiled, "<u4", size // 4, 4), compiled[4 + size :]
+    labels = np.arange(1, 256, dtype=np.uint32)
+
+    def offset(unit: int) -> int:
+        return (unit >> 10) << ((unit & 512) >> 6)
+
+    waiting, steps = [(b"", offset(int(units[0])))], 0
+    while waiting:
+        before, base = waiting.pop()
+        steps += 1
+        if len(before) > _LONGEST_RULE or steps > _MOST_STEPS:
+            raise ValueError("its rules do not end")
+        places = labels ^ np.uint32(base)
+        inside = places < len(units)
+        for label in labels[inside][(units[places[inside]] & 0x800000FF) == labels[inside]]:
+            unit = int(units[base ^ int(label)])
+            key, child = before + bytes([int(label)]), (base ^ int(label)) ^ offset(unit)
+            if unit >> 8 & 1:
+                start = int(units[child]) & 0x7FFFFFFF
+                yield key.decode(), texts[start : texts.index(b"\0", start)].decode()
+            waiting.append((key, child))
+
+
+def _refused(problem: str, needed: str) -> RegardError:
+    return not_exportable(problem, needed, "an export with its own search")
 
 
 class GraphFormat(Format):

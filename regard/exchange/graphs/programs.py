@@ -26,10 +26,11 @@ from regard.exchange.graphs.ports import (
     WORDS_READ,
     GraphPort,
     States,
+    rebuilt,
     source_batch,
     states_of,
+    tensors,
 )
-from regard.exchange.graphs.trees import rebuilt, tensors
 from regard.layers.positions.position import Position
 from regard.layers.positions.sinusoidal import SinusoidalPosition
 from regard.layers.recurrent.recurrent import Past, Recurrent

@@ -1,8 +1,8 @@
 """Gradient times input (https://arxiv.org/abs/1605.01713)."""
 
-from regard.explain.relevance.gradients import gradients
 from regard.explain.relevance.method import Relevance, Relevances
 from regard.explain.relevance.question import Question
+from regard.explain.relevance.saliency import gradients
 
 
 class GradientTimesInput(Relevance):

@@ -8,9 +8,9 @@ import torch
 
 from regard.config import Doc
 from regard.config.bounds import Size
-from regard.explain.relevance.gradients import gradients
 from regard.explain.relevance.method import Relevance, Relevances
 from regard.explain.relevance.question import Baseline, Question
+from regard.explain.relevance.saliency import gradients
 
 BaselineChoice = Annotated[Baseline, Doc("Baseline for a word: unknown (the <unk> vector) or zero.")]
 

@@ -1,8 +1,21 @@
 """Saliency (https://arxiv.org/abs/1312.6034), by which words were aligned without attention (arXiv:1610.10099)."""
 
-from regard.explain.relevance.gradients import gradients
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
 from regard.explain.relevance.method import Relevance, Relevances
 from regard.explain.relevance.question import Question
+
+
+def gradients(question: Question, vectors: Sequence[Tensor]) -> list[Tensor]:
+    """Return the gradient (row, n, dim) of each row's score at these vectors, 0 for what is not read."""
+    with torch.enable_grad():
+        given = [one.detach().requires_grad_() for one in vectors]
+        scores = question.scores(given)
+        found = torch.autograd.grad(scores.sum(), given, allow_unused=True)
+    return [torch.zeros_like(one) if slope is None else slope for one, slope in zip(given, found, strict=True)]
 
 
 class Saliency(Relevance):

@@ -6,9 +6,9 @@ import torch
 
 from regard.config import Doc
 from regard.config.bounds import Positive, Seed, Size
-from regard.explain.relevance.gradients import gradients
 from regard.explain.relevance.method import Relevance, Relevances
 from regard.explain.relevance.question import Question
+from regard.explain.relevance.saliency import gradients
 
 
 class SmoothGrad(Relevance):

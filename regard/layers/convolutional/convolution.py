@@ -4,15 +4,33 @@ from typing import Annotated
 
 import torch
 from annotated_types import MinLen
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
 from regard.config import Doc
 from regard.config.bounds import Size
-from regard.layers.convolutional.weight_normalised import WeightNormalised
 from regard.layers.layer import Layer
 from regard.ops.functional import latest
-from regard.ops.linear import Linear
+from regard.ops.linear import Linear, linear
+
+
+class WeightNormalised(nn.Module):
+    """x Wᵀ + b, row o of W = gain_o · direction_o / |direction_o|; it starts as N(0, std²), b as 0."""
+
+    def __init__(self, in_dim: int, out_dim: int, *, std: float) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(out_dim, in_dim))  # the directions
+        nn.init.normal_(self.weight, std=std)
+        self.gain = nn.Parameter(self.weight.detach().norm(dim=1))
+        self.bias = nn.Parameter(torch.zeros(out_dim))
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """(..., in_dim) → (..., out_dim). What is smaller is scaled: the weight, or the products of few inputs."""
+        scale = self.gain / self.weight.norm(dim=1)
+        if inputs[..., 0].numel() < self.weight.shape[1]:
+            return linear(inputs, self.weight) * scale + self.bias
+        return linear(inputs, self.weight * scale.unsqueeze(-1), self.bias)
+
 
 Kernel = Annotated[Size, Doc("Kernel size, in words.")]
 Dilations = Annotated[tuple[Size, ...], MinLen(1), Doc("Dilation of each layer.")]

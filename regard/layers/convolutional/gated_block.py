@@ -1,15 +1,50 @@
 """A gated convolution with a residual connection: https://arxiv.org/abs/1705.03122, section 3.2."""
 
 import math
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Literal
 
+import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
-from regard.layers.convolutional.convolution import Convolution
-from regard.layers.convolutional.gates import GATES, WIDTHS, Gate
-from regard.layers.convolutional.weight_normalised import WeightNormalised
+from regard.config import Doc
+from regard.errors import PartError
+from regard.layers.convolutional.convolution import Convolution, WeightNormalised
 from regard.layers.layer import Layer
 from regard.ops.dropout import Dropout
+
+Gate = Annotated[Literal["glu", "gtu", "relu", "tanh"], Doc("Activation that gates a convolution.")]
+
+
+def glu(pair: Tensor) -> Tensor:
+    """A · sigmoid(B), pair = [A; B] (..., 2 · dim) → (..., dim): a gradient through A is not scaled down by a slope."""
+    value, gate = halves(pair)
+    return value * gate.sigmoid()
+
+
+def gtu(pair: Tensor) -> Tensor:
+    """tanh(A) · sigmoid(B) (https://arxiv.org/abs/1606.05328, equation 1)."""
+    value, gate = halves(pair)
+    return value.tanh() * gate.sigmoid()
+
+
+def halves(pair: Tensor) -> tuple[Tensor, Tensor]:
+    """(..., 2 · dim) → twice (..., dim). Raises PartError for an odd number of channels."""
+    if pair.shape[-1] % 2:
+        raise PartError(f"{pair.shape[-1]} channels do not split into values and gates", "make them even")
+    value, gate = pair.chunk(2, dim=-1)
+    return value, gate
+
+
+GATES: Mapping[Gate, Callable[[Tensor], Tensor]] = {
+    "glu": glu,
+    "gtu": gtu,
+    "relu": functional.relu,
+    "tanh": torch.tanh,
+}
+WIDTHS: Mapping[Gate, int] = {"glu": 2, "gtu": 2, "relu": 1, "tanh": 1}  # input channels per output channel
+
 
 HALF = math.sqrt(0.5)  # keeps the variance of a sum of two
 

@@ -1,20 +1,60 @@
 """The residual blocks of ByteNet: https://arxiv.org/abs/1610.10099, section 3.6 and figure 3."""
 
 import itertools
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
+import torch
 from torch import Tensor
 from torch.nn import functional
 
 from regard.config import Doc, note
-from regard.layers.convolutional.chain import Chain
 from regard.layers.convolutional.convolution import Convolution
-from regard.layers.convolutional.multiplicative_unit import MultiplicativeUnit
 from regard.layers.layer import Layer
 from regard.layers.normalisation import NORMALISATIONS, Normalisation
 from regard.ops.linear import Linear
 from regard.ops.modules import module_list
 from regard.registry import Choice
+
+
+class MultiplicativeUnit(Layer):
+    """g1 · tanh(g2 · h + g3 · u); g1, g2, g3 = sigmoid(W * h + b), u = tanh(W * h + b): an LSTM's cell with no past.
+
+    All four convolutions are one.
+    """
+
+    def __init__(self, dim: int, *, kernel: int = 3, dilation: int = 1, causal: bool = True) -> None:
+        super().__init__()
+        self.dim = dim
+        self.convolution = Convolution(dim, 4 * dim, kernel=kernel, dilation=dilation, causal=causal)
+
+    def forward(self, inputs: Tensor, mask: Tensor | None, past: Any = None) -> tuple[Tensor, Any]:
+        """h (batch, n, dim) → (batch, n, dim), the past of the convolution."""
+        convolved, past = self.convolution(inputs, mask, past)
+        gates, update = convolved.split([3 * self.dim, self.dim], dim=-1)
+        first, second, third = gates.sigmoid().chunk(3, dim=-1)
+        return first * torch.tanh(second * inputs + third * update.tanh()), past
+
+
+class Chain(Layer):
+    """Each layer reads the outputs of the one below, under the same mask."""
+
+    def __init__(self, input_dim: int, layers: Sequence[Layer]) -> None:
+        """`input_dim` is also the width of its outputs if there are no layers."""
+        super().__init__()
+        self.layers = module_list(layers)
+        self.dim = layers[-1].dim if layers else input_dim
+
+    def forward(
+        self, inputs: Tensor, mask: Tensor | None, past: tuple[Any, ...] | None = None
+    ) -> tuple[Tensor, tuple[Any, ...]]:
+        """inputs (batch, n, input_dim) → outputs (batch, n, dim) and a past per layer."""
+        pasts, outputs = [], inputs
+        for number, layer in enumerate(self.layers):
+            outputs, after = layer(outputs, mask, None if past is None else past[number])
+            pasts.append(after)
+        return outputs, tuple(pasts)
+
 
 BlockKind = Annotated[Literal["relu", "multiplicative"], Doc("Type of the residual blocks.")]
 

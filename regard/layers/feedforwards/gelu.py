@@ -3,7 +3,7 @@
 from torch import Tensor
 from torch.nn import functional
 
-from regard.layers.feedforwards.two_layers import TwoLayers
+from regard.layers.feedforwards.position_wise import TwoLayers
 from regard.ops.kernels.transformer import StandardFeedForward
 
 

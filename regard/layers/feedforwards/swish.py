@@ -8,7 +8,7 @@ from torch import Tensor
 from regard.config import Doc
 from regard.config.bounds import Positive
 from regard.config.common_settings import DropoutProbability
-from regard.layers.feedforwards.two_layers import TwoLayers
+from regard.layers.feedforwards.position_wise import TwoLayers
 from regard.ops.kernels.transformer import StandardFeedForward
 
 

@@ -9,9 +9,8 @@ from torch import Tensor, nn
 from regard.config import Doc
 from regard.config.bounds import Size
 from regard.layers.feedforwards.gelu import GeluFeedForward
-from regard.layers.feedforwards.position_wise import PositionWise
+from regard.layers.feedforwards.position_wise import PositionWise, TwoLayers
 from regard.layers.feedforwards.swish import SwishFeedForward
-from regard.layers.feedforwards.two_layers import TwoLayers
 from regard.layers.layer import Layer
 from regard.ops.functional import wide
 from regard.ops.linear import Linear

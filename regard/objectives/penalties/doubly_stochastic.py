@@ -3,8 +3,8 @@
 from torch import Tensor
 
 from regard.attention import Role
-from regard.objectives.attention_roles import column_mask
 from regard.objectives.penalties.penalty import Attentions, Penalty, Weight
+from regard.objectives.reinforce import column_mask
 from regard.records import Batch
 
 

@@ -7,8 +7,8 @@ from torch import Tensor
 
 from regard.attention import Role
 from regard.config import Doc
-from regard.objectives.attention_roles import query_mask
 from regard.objectives.penalties.penalty import Attentions, Penalty, Weight
+from regard.objectives.reinforce import query_mask
 from regard.records import Batch
 
 

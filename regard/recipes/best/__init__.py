@@ -1,8 +1,7 @@
 """The best translator that texts and minutes allow: a table of steps, each of which must gain on the dev text."""
 
-from regard.recipes.best.advice import advised_command, phrases_advice
 from regard.recipes.best.pairs import default_folder
-from regard.recipes.best.program import BestRequest, best_translator
+from regard.recipes.best.program import BestRequest, advised_command, best_translator, phrases_advice
 from regard.recipes.best.steps import BEST_STEPS
 
 __all__ = ["BEST_STEPS", "BestRequest", "advised_command", "best_translator", "default_folder", "phrases_advice"]

@@ -15,7 +15,7 @@ from regard.evaluation.tokenization import words
 from regard.reports.compare.measure import Evaluator, Result
 from regard.reports.compare.plan import Contender, Publication, differing_settings
 from regard.reports.compare.statistics import Difference, Figure, Tables, figures, gains, spread
-from regard.reports.length_buckets import length_buckets
+from regard.reports.evaluation_report import length_buckets
 from regard.reports.timing import ClockRate, TimeSpent
 from regard.tasks import Measure, Wording
 from regard.tasks.examples import count_of

@@ -6,10 +6,11 @@ from regard.reports.data_check.check_data import (
     check_data,
     clean_report,
     faults_report,
+    mended_report,
+    read_corrections,
     read_numbered_pairs,
     read_text_pairs,
 )
-from regard.reports.data_check.corrections import mended_report, read_corrections
 from regard.reports.data_check.page import data_check_page
 
 __all__ = [

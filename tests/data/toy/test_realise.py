@@ -8,8 +8,7 @@ import pytest
 
 from regard.data.toy import trees
 from regard.data.toy.language import language
-from regard.data.toy.trees import joined, located, presence, quality, question, statement
-from regard.data.toy.word_tables import lexicon
+from regard.data.toy.trees import joined, lexicon, located, presence, quality, question, statement
 
 WORDS = lexicon()
 

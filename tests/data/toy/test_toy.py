@@ -13,8 +13,7 @@ import pytest
 from regard.data.toy import LANGUAGES, MAX_WORDS, combinations, in_test, is_held_out, pairs
 from regard.data.toy.grammar import grammar
 from regard.data.toy.language import language
-from regard.data.toy.trees import RuleTree
-from regard.data.toy.word_tables import Lexeme, lexicon
+from regard.data.toy.trees import Lexeme, RuleTree, lexicon
 from regard.errors import ConfigError
 
 COUNT = 5_000

@@ -7,7 +7,7 @@ from torch.testing import assert_close
 from weighted import QUESTIONS, translator
 
 from regard.explain.relevance import RELEVANCES, Question, StateQuestion, integrated_gradients
-from regard.explain.relevance.gradients import gradients
+from regard.explain.relevance.saliency import gradients
 from regard.models import MODELS
 from regard.records import EOS, UNK, Batch, Sequences
 from regard.registry import Choice

@@ -10,7 +10,7 @@ from torch.testing import assert_close
 
 from regard.errors import ConfigError
 from regard.layers.convolutional import Chain, Convolution, GatedBlock, MultiplicativeUnit, ResidualBlock, projection
-from regard.layers.convolutional.gates import glu, gtu
+from regard.layers.convolutional.gated_block import glu, gtu
 
 LENGTH, DIM = 6, 4
 

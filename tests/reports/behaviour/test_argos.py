@@ -7,7 +7,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 import pytest
 
 from regard.errors import ConfigError, DataError
-from regard.reports.behaviour import argos, open_contestants
+from regard.reports.behaviour import contestants, open_contestants
 
 RIGHT = {
     "en_de/metadata.json": json.dumps({"from_code": "en", "to_code": "de"}),
@@ -62,25 +62,25 @@ def test_another_archive_is_refused(tmp_path, entries, words):
 
 
 def test_a_large_package_is_refused_before_it_is_unpacked(tmp_path, monkeypatch):
-    monkeypatch.setattr(argos, "_UNPACKED", 1000)
+    monkeypatch.setattr(contestants, "_UNPACKED", 1000)
     with pytest.raises(DataError, match="unpacks to more"):
-        argos.ArgosTranslator(package(tmp_path, RIGHT | {"en_de/model/model.bin": bytes(1001)}))
+        contestants.ArgosTranslator(package(tmp_path, RIGHT | {"en_de/model/model.bin": bytes(1001)}))
     stanza = {f"en_de/stanza/{number}": bytes(1001) for number in range(3)}  # is not unpacked
     with pytest.raises(DataError, match="cannot be opened"):
-        argos.ArgosTranslator(package(tmp_path, RIGHT | stanza))
-    monkeypatch.setattr(argos, "_ENTRIES", 2)
+        contestants.ArgosTranslator(package(tmp_path, RIGHT | stanza))
+    monkeypatch.setattr(contestants, "_ENTRIES", 2)
     with pytest.raises(DataError, match="more than 2 entries"):
-        argos.ArgosTranslator(package(tmp_path, RIGHT))
+        contestants.ArgosTranslator(package(tmp_path, RIGHT))
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 no zip", b"text"])
 def test_a_file_that_is_no_archive_is_refused(tmp_path, content):
     (tmp_path / "a.argosmodel").write_bytes(content)
     with pytest.raises(DataError, match="is not a package"):
-        argos.ArgosTranslator(tmp_path / "a.argosmodel")
+        contestants.ArgosTranslator(tmp_path / "a.argosmodel")
 
 
 def test_a_missing_ctranslate2_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(argos, "find_spec", lambda name: None)
+    monkeypatch.setattr(contestants, "find_spec", lambda name: None)
     with pytest.raises(ConfigError, match=r"ctranslate2.*pip install"):
         open_contestants([str(package(tmp_path, RIGHT))], [], None, print)

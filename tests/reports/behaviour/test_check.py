@@ -8,7 +8,7 @@ import pytest
 from translation_servers import DeepL, Libre, Refusal, served
 
 from regard.errors import ConfigError, DataError
-from regard.keyed_requests import KEY_VARIABLE
+from regard.http_body import KEY_VARIABLE
 from regard.reports.behaviour import (
     BADGE,
     BehaviourResults,

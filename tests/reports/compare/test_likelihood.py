@@ -15,7 +15,7 @@ from regard.reports.compare import train
 from regard.reports.compare.statistics import figures
 from regard.runs.validation import Validation
 from regard.tasks import LanguageModelTask
-from regard.tasks.outcome import outcome_of
+from regard.tasks.task import outcome_of
 
 LINES = ["the man has a cat", "", "the dog sees a cow", "a", "", "the cow sees the man"]
 DECOMPOSED = ["cafe\u0301 e\u0301te\u0301", "", "a", "bad \ud800 sign", "the man"]  # NFD, and a lone surrogate

@@ -10,8 +10,7 @@ from typing import Any, cast
 import torch
 from torch import Tensor
 
-from regard.layers.recurrent.kernels.parts import Ended, Parts
-from regard.layers.recurrent.kernels.sru import fused, may_fuse
+from regard.layers.recurrent.kernels.sru import Ended, Parts, fused, may_fuse
 from regard.ops.plain import is_plain
 
 FEW_STEPS = 4  # steps up to which one after the other is quickest, as measured
