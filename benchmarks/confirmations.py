@@ -1,23 +1,28 @@
 """A simulated translator: does a run translate better what it has confirmed before?
 
-    REGARD_DATA=FOLDER python benchmarks/confirmations.py RUN DOMAIN... [--segments N] [--standing SOURCE TARGET]
+    REGARD_DATA=FOLDER python benchmarks/confirmations.py RUN DOMAIN... [--segments N] [--seeds N]
+        [--standing SOURCE TARGET]
 
 The segments of a domain are translated one by one in the order of its files; then the reference of each is confirmed,
 and stands in a translation memory from the next segment on. Systems: the run alone; exact matches of the memory in
-place of the run's translation; and these with the nearest segments joined (the feature nearest_segments).
+place of the run's translation; these with the nearest segments joined (the feature nearest_segments); and, without a
+memory, the run taught "every night": after each 100 segments `regard teach` gets the references of all before. Seeds
+are streams that begin at other places of the files, at equal distances.
 
 BLEU and chrF are of the whole stream. A repeated error is a word of a reference that a translation lacks although an
 earlier correction of the same system has added it: per 100 words of the references, within the first 50 segments and
 after them. Milliseconds are processor time for a segment, with its search in the memory. At the end the standing set,
-texts of the run's own domain, is translated beside the whole memory.
+texts of the run's own domain, is translated beside the whole memory, or by what was taught. The last table has means
+over seeds, with the least and the most.
 """
 
 import argparse
+import shutil
+import statistics
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,12 +33,15 @@ from regard.evaluation import METRICS
 from regard.evaluation.tokenization import words
 from regard.memory import TranslationMemory, TranslationUnit
 from regard.predictor import Predictor, load
+from regard.recipes.teach import TeachingRequest, teach
 from regard.registry import Choice
 
 Pair = tuple[str, str]
 FIRST = 50  # segments after which a memory may be expected to help
 GNOME = {"en": 1, "de": 2, "fr": 3, "es": 4, "zh": 5}  # columns of its tables
-SYSTEMS = ("run alone", "exact matches", "nearest segments")
+RATES = (f"repeated errors, first {FIRST}", "after them", "after them, % of change")
+NIGHT = 100  # segments between two lessons
+SYSTEMS = ("run alone", "exact matches", "nearest segments", "taught every night")
 
 
 class Stream(NamedTuple):
@@ -42,11 +50,31 @@ class Stream(NamedTuple):
     texts: list[str]
     errors: list[int]  # repeated ones of each segment
     seconds: float
+    predictor: Predictor  # at the end
+
+
+class Nights:
+    """A copy of a run that is taught all that was confirmed."""
+
+    def __init__(self, run: Path, folder: Path, seed: int) -> None:
+        self.run, self.table = folder / "run", folder / "confirmed.tsv"
+        self.changes = [f"training.seed={seed}", "training.threads=1"]
+        self.lessons, self.kept, self.seconds = 0, 0, 0.0
+        shutil.copytree(run, self.run)
+
+    def learn(self, pairs: Sequence[Pair]) -> Predictor:
+        """Teach, and return the run as it is then."""
+        start = time.process_time()
+        self.table.write_text("".join(f"{source}\t{target}\n" for source, target in pairs), encoding="utf-8")
+        self.kept += teach(TeachingRequest(self.run, self.table, changes=self.changes), print, quiet=True).changed
+        self.lessons += 1
+        self.seconds += time.process_time() - start
+        return load(self.run)
 
 
 def main() -> None:
     """Translate each domain by each system, and print the table."""
-    program = options(__doc__, segments=1_000, threads=1)
+    program = options(__doc__, segments=1_000, seeds=1, threads=1)
     program.add_argument("run", type=Path, metavar="RUN", help="a translator")
     program.add_argument("domains", nargs="+", choices=[*DOMAINS], metavar="DOMAIN", help=", ".join(DOMAINS))
     program.add_argument("--languages", nargs=2, default=["en", "de"], help="source and target (default: en de)")
@@ -55,34 +83,58 @@ def main() -> None:
     torch.set_num_threads(given.threads)
     found, rows = machine(given.threads), list[dict[str, Any]]()
     print(as_line(found), end="\n\n")
-    for cells in (cells for domain in given.domains for cells in measured(given, domain)):
-        print(row(*cells.values()) if rows else markdown([*cells], [[*cells.values()]]), flush=True)
-        rows.append(cells)
+    for seed in range(1, given.seeds + 1):
+        for cells in (cells for domain in given.domains for cells in measured(given, domain, seed)):
+            print(row(*cells.values()) if rows else markdown([*cells], [[*cells.values()]]), flush=True)
+            rows.append(cells)
+    print("", means(rows), sep="\n")
     save(given.json, {"machine": found, "run": str(given.run), "rows": rows})
 
 
-def measured(given: argparse.Namespace, domain: str) -> Iterator[dict[str, Any]]:
+def measured(given: argparse.Namespace, domain: str, seed: int) -> Iterator[dict[str, Any]]:
     """Yield the figures of each system."""
     languages = (given.languages[0], given.languages[1])
-    pairs = [*islice(DOMAINS[domain](*languages), given.segments)]
-    first = None
+    texts, first = [*DOMAINS[domain](*languages)], None
+    pairs = texts[(seed - 1) * len(texts) // given.seeds :][: given.segments]
     for system in SYSTEMS:
         with tempfile.TemporaryDirectory() as folder:
             memory = TranslationMemory(Path(folder) / "stream.memory", languages)
             feature = [Choice("nearest_segments", {"memory": str(memory.path)})] if system == SYSTEMS[2] else []
-            predictor = load(given.run, features=feature)
-            found = streamed(predictor, pairs, None if system == SYSTEMS[0] else memory, memory)
-            standing = {} if given.standing is None else {"standing BLEU": standing_bleu(predictor, given.standing)}
+            nights = Nights(given.run, Path(folder), seed) if system == SYSTEMS[3] else None
+            answers = memory if system in SYSTEMS[1:3] else None
+            found = streamed(load(given.run, features=feature), pairs, answers, memory, nights)
+            standing = "" if given.standing is None else standing_bleu(found.predictor, given.standing)
         first = first or found
-        yield {"domain": domain, "system": system, **figures(found, first, pairs), **standing}
+        lessons = ("", "") if nights is None else (f"{nights.kept} of {nights.lessons}", round(nights.seconds / 60, 1))
+        told = dict(zip(("standing BLEU", "lessons kept", "their core minutes"), (standing, *lessons), strict=True))
+        yield {"domain": domain, "seed": seed, "system": system, **figures(found, first, pairs), **told}
+
+
+def means(rows: Sequence[dict[str, Any]]) -> str:
+    """Return the means over seeds, with the least and the most."""
+    names, groups = ["bleu", "chrf", *RATES, "ms a segment", "standing BLEU"], dict[Pair, list[dict[str, Any]]]()
+    for cells in rows:
+        groups.setdefault((cells["domain"], cells["system"]), []).append(cells)
+    shown = []
+    for key, some in groups.items():
+        values = [[cells[name] for cells in some if cells[name] != ""] for name in names]
+        spread = [f"{statistics.mean(one):.2f} ({min(one)} to {max(one)})" if one else "" for one in values]
+        shown.append([*key, *spread])
+    return markdown(["domain", "system", *names], shown)
 
 
 def streamed(
-    predictor: Predictor, pairs: Sequence[Pair], answers: TranslationMemory | None, memory: TranslationMemory
+    predictor: Predictor,
+    pairs: Sequence[Pair],
+    answers: TranslationMemory | None,
+    memory: TranslationMemory,
+    nights: Nights | None = None,
 ) -> Stream:
     """Translate segment by segment, and confirm each reference in `memory`; `answers`: exact matches are taken."""
     texts, errors, added, seconds, before = list[str](), list[int](), set[str](), 0.0, ""
-    for source, reference in pairs:
+    for number, (source, reference) in enumerate(pairs):
+        if nights is not None and number and not number % NIGHT:
+            predictor = nights.learn(pairs[:number])
         start = time.process_time()
         matches = [] if answers is None else answers.search(source, before=before, threshold=100, limit=1)
         text = matches[0].target if matches else predictor.predict([source])[0].text
@@ -93,7 +145,7 @@ def streamed(
         texts.append(text)
         memory.add([TranslationUnit(source, reference, before)])
         before = source
-    return Stream(texts, errors, seconds)
+    return Stream(texts, errors, seconds, predictor)
 
 
 def figures(found: Stream, first: Stream, pairs: Sequence[Pair]) -> dict[str, Any]:
@@ -104,12 +156,11 @@ def figures(found: Stream, first: Stream, pairs: Sequence[Pair]) -> dict[str, An
         [100 * sum(stream.errors[part]) / max(1, sum(sizes[part])) for part in (slice(FIRST), slice(FIRST, None))]
         for stream in (found, first)
     ]
+    change = 100 * (rates[0][1] / max(rates[1][1], 1e-9) - 1)
     return {
         "segments": len(pairs),
         **{name: score(name, found.texts, references) for name in ("bleu", "chrf")},
-        f"repeated errors, first {FIRST}": round(rates[0][0], 1),
-        "after them": round(rates[0][1], 1),
-        "against the run alone": f"{rates[0][1] / max(rates[1][1], 1e-9) - 1:+.0%}",
+        **dict(zip(RATES, [*(round(one, 1) for one in rates[0]), round(change, 1)], strict=True)),
         "ms a segment": round(1000 * found.seconds / len(pairs), 1),
     }
 
