@@ -78,6 +78,7 @@ def main() -> None:
     program.add_argument("run", type=Path, metavar="RUN", help="a translator")
     program.add_argument("domains", nargs="+", choices=[*DOMAINS], metavar="DOMAIN", help=", ".join(DOMAINS))
     program.add_argument("--languages", nargs=2, default=["en", "de"], help="source and target (default: en de)")
+    program.add_argument("--systems", nargs="+", choices=SYSTEMS[1:], default=SYSTEMS[1:], help="beside the run alone")
     program.add_argument("--standing", nargs=2, type=Path, metavar="FILE", help="standing set: its source and target")
     given = program.parse_args()
     torch.set_num_threads(given.threads)
@@ -96,7 +97,7 @@ def measured(given: argparse.Namespace, domain: str, seed: int) -> Iterator[dict
     languages = (given.languages[0], given.languages[1])
     texts, first = [*DOMAINS[domain](*languages)], None
     pairs = texts[(seed - 1) * len(texts) // given.seeds :][: given.segments]
-    for system in SYSTEMS:
+    for system in (SYSTEMS[0], *given.systems):
         with tempfile.TemporaryDirectory() as folder:
             memory = TranslationMemory(Path(folder) / "stream.memory", languages)
             feature = [Choice("nearest_segments", {"memory": str(memory.path)})] if system == SYSTEMS[2] else []

@@ -91,14 +91,9 @@ def start_steps(stack: PackedStack, seen: Encoded | None, rows: int) -> Steps:
 
 def step(vectors: Tensor, steps: Steps) -> tuple[Tensor, Steps]:
     """vectors (rows, n, dim) of the words read → states (rows, n, dim)."""
-    states, (slots, texts, shared) = list[Tensor](), steps
-    own = torch.arange(len(vectors), dtype=torch.int32).unsqueeze(-1)
-    memory = shared.memory
-    for place in range(vectors.shape[1]):
-        seen, memory = shared.stack.step(vectors[:, place], memory, slots, texts)
-        states.append(seen)
-        slots = torch.cat([slots, own], dim=1)
-    return torch.stack(states, dim=1), Steps(slots, texts, SharedPast(shared.stack, shared.seen, memory))
+    slots, texts, shared = steps
+    states, memory, slots = shared.stack.steps(vectors, shared.memory, slots, texts)
+    return states, Steps(slots, texts, SharedPast(shared.stack, shared.seen, memory))
 
 
 def writer(ids: Tensor, steps: Steps, words: WordSum, table: PackedTable) -> CompiledWriter:

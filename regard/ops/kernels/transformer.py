@@ -138,10 +138,6 @@ class StepMemory:
         self.pointers = np.array([one.data_ptr() for one in own], np.int64)
         self.rows = np.array([one.shape[1] for one in own], np.int64)
 
-    def with_step(self, own: Tensor, vectors: Tensor) -> "StepMemory":
-        """Return it with one step more: what layers keep of it (layers, rows, n), and the vectors (rows, dim) read."""
-        return StepMemory(self.source, (*self.own, own), (*self.vectors, vectors))
-
 
 class PackedStack:
     """Blocks of one shape and the norm behind the last of them, packed."""
@@ -185,19 +181,25 @@ class PackedStack:
             project(product.struct, len(states), states.data_ptr(), memory.data_ptr())
         return SourceMemory(memories, starts, longest)
 
-    def step(self, vectors: Tensor, memory: StepMemory, slots: Tensor, texts: Tensor) -> tuple[Tensor, StepMemory]:
-        """vectors (rows, dim) of the words read → states (rows, dim), and the memory with this step.
+    def steps(
+        self, vectors: Tensor, memory: StepMemory, slots: Tensor, texts: Tensor
+    ) -> tuple[Tensor, StepMemory, Tensor]:
+        """vectors (rows, n, dim) of the words read → states (rows, n, dim), and the memory and the slots after them.
 
         slots (rows, time) int32: the row of each earlier step that holds what a row kept.
         texts (rows) int32: the source of each row.
         """
-        states = vectors.float().contiguous().clone()
-        own = states.new_empty(len(self._blocks), len(states), self._kept)
-        after = memory.with_step(own, vectors)
+        states = vectors.float().transpose(0, 1).contiguous().clone()
+        (count, rows, _), time = states.shape, slots.shape[1]
+        own = states.new_empty(count, len(self._blocks), rows, self._kept)
+        after = StepMemory(memory.source, (*memory.own, *own), (*memory.vectors, *vectors.unbind(1)))
+        slots = torch.cat([slots, torch.arange(rows, dtype=torch.int32).unsqueeze(1).expand(rows, count)], dim=1)
         past = self.past(after, slots, texts)
         step = self._function("step", ctypes.POINTER(StackStruct), ctypes.POINTER(PastStruct), _LONG, _POINTER)
-        step(self.struct, past, len(states), states.data_ptr())
-        return states, after
+        for place in range(count):
+            past.time = time + place
+            step(self.struct, past, rows, states[place].data_ptr())
+        return states.transpose(0, 1), after, slots
 
     def past(self, memory: StepMemory, slots: Tensor, texts: Tensor) -> PastStruct:
         """Return what compiled code reads of the steps in a memory; all of it must stay where it is meanwhile."""
