@@ -19,7 +19,7 @@ from program import markdown, options
 from regard.registry import Choice
 from regard.reports.behaviour import SUITES, Case, CodePair, Suite
 from regard.reports.behaviour.evidence import without_accents
-from regard.reports.behaviour.texts import behaviour_texts, languages_with_texts
+from regard.reports.behaviour.suite import behaviour_texts, languages_with_texts
 
 Answers = tuple[str, ...]
 UNITS = {"kg": "Kilogramm", "km": "kilomètres", "%": " per cent", "€": " euros"}

@@ -1,7 +1,15 @@
 """The heart: one socket, into which scores, spans and weightings are put."""
 
-from regard.attention.attention import Attention, Sockets, attentions_in, extend, name_columns, stamped, turn_around
-from regard.attention.multihead import Heads
+from regard.attention.attention import (
+    Attention,
+    Heads,
+    Sockets,
+    attentions_in,
+    extend,
+    name_columns,
+    stamped,
+    turn_around,
+)
 from regard.attention.parts import EACH, OWN, READ, Attended, Memory, Part, Role, Score, Span, View, Weighting, Window
 from regard.attention.recording import Recorded, Records, fitting, is_hidden, is_recording, recording, unrecorded
 from regard.attention.scores import SCORES

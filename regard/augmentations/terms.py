@@ -11,7 +11,7 @@ from regard.augmentations.augmentation import BatchFraction, SourceAugmentation,
 from regard.config import Doc
 from regard.config.bounds import Ratio, Size
 from regard.data.ragged import Ragged
-from regard.statistical.tight_phrases import TightPhrases
+from regard.statistical.recombination import TightPhrases
 from regard.text.source_marks import AS, TERM, TERM_END, without_source_marks
 from regard.text.stems import same_stem
 from regard.text.words import cut_words

@@ -51,7 +51,7 @@ def tune_command(
     regard predict runs/en-de decoding.tuned=true
     """
     from regard.recipes.rerank_tuning import tune_weights
-    from regard.recipes.threshold_tuning import decides_by_threshold, tune_threshold
+    from regard.recipes.tuning import decides_by_threshold, tune_threshold
 
     if decides_by_threshold(run, changes or []):
         _refuse_weight_options(context)

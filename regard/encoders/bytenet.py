@@ -10,10 +10,10 @@ from regard.config import Doc
 from regard.config.bounds import AnyFloat, NotNegative
 from regard.config.common_settings import DropoutProbability, HiddenDim, NumLayers
 from regard.encoders.encoder import Encoder
+from regard.encoders.unfolded import Unfolding
 from regard.layers.convolutional import BlockKind, Dilations, Kernel, note_dilations, residual_chain
 from regard.layers.normalisation import Normalisation
 from regard.layers.pooling.mean import MeanPooling
-from regard.layers.unfolding import Unfolding
 from regard.ops.dropout import Dropout
 from regard.ops.linear import Linear
 from regard.records import Encoded, Sequences

@@ -3,7 +3,7 @@
 from math import sqrt
 from typing import NamedTuple
 
-from regard.evaluation.class_metric import ClassMetric
+from regard.evaluation.f1 import ClassMetric
 from regard.evaluation.metric import Statistics
 
 

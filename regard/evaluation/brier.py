@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from regard.evaluation.log_loss import ProbabilityMetric, right_label
 from regard.evaluation.metric import Corpus, Statistics
-from regard.evaluation.probability_metric import ProbabilityMetric, right_label
 
 
 class Brier(ProbabilityMetric):

@@ -1,9 +1,35 @@
 """Log loss: how little probability the right label gets."""
 
+from abc import ABC
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 
-from regard.evaluation.metric import Corpus, Statistics
-from regard.evaluation.probability_metric import ProbabilityMetric, right_label
+from regard.errors import RegardError
+from regard.evaluation.metric import Corpus, Metric, Statistics
+
+
+class ProbabilityMetric(Metric, ABC):
+    """A figure of the probability of every label. Answers without probabilities, as of a file, have none."""
+
+    answer_kind = "label"
+
+    def probabilities(self, corpus: Corpus) -> Sequence[Mapping[str, float]]:
+        """Return the probability of each label, example by example. Raises RegardError where there are none."""
+        found = corpus.probabilities or ()
+        if len(found) != len(corpus.hypotheses) or not all(found):
+            problem = f"{self.name} needs the probability of every label, and these answers are labels alone"
+            raise RegardError(f"evaluation: {problem}; give a run, or leave it out of evaluation.metrics")
+        return found
+
+    def signature(self, corpus: Corpus) -> str:
+        return "labels:of the model"
+
+
+def right_label(several: Sequence[str]) -> str:
+    """Return the label of the reference."""
+    return several[0].strip()
+
 
 _LEAST = float(np.finfo(np.float64).eps)  # as in scikit-learn: a probability of zero costs 36 nats
 

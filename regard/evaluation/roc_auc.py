@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.errors import RegardError
-from regard.evaluation.class_metric import classes_of
+from regard.evaluation.f1 import classes_of
+from regard.evaluation.log_loss import ProbabilityMetric, right_label
 from regard.evaluation.metric import Corpus, Statistics
-from regard.evaluation.probability_metric import ProbabilityMetric, right_label
 from regard.text.label_sets import positive_label
 
 _EACH = 5  # statistics of a label

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from regard.arrays import Floats
-from regard.attention.attention import Attention, attentions_in
-from regard.attention.multihead import Heads
+from regard.attention.attention import Attention, Heads, attentions_in
 from regard.explain.alignment_view import MEMORY, START
 from regard.explain.maps import POOLING
 from regard.models import Model

@@ -16,8 +16,7 @@ from regard.aliases import known_as
 from regard.config import Doc
 from regard.config.bounds import Size
 from regard.data.columns import Columns
-from regard.data.document_windows import DOCUMENT_NUMBERS
-from regard.data.word_windows import CONTEXTS, TARGETS
+from regard.data.word_windows import CONTEXTS, DOCUMENT_NUMBERS, TARGETS
 from regard.layers.embedders import Embedder
 from regard.layers.embedders.words import WordEmbedder
 from regard.layers.noise_contrast import noise_contrast

@@ -5,7 +5,7 @@ from torch import Tensor
 from regard.config.common_settings import LabelSmoothing
 from regard.objectives.candidates import Candidates, LikelihoodWeight, SampledObjective, Samples, Sharpness
 from regard.objectives.objective import Context
-from regard.objectives.reward import SENTENCE_BLEU, MoreRewards, RewardMetric, TotalReward
+from regard.objectives.self_critical import SENTENCE_BLEU, MoreRewards, RewardMetric, TotalReward
 from regard.records import Batch, Loss
 
 

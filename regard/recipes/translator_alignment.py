@@ -19,8 +19,7 @@ from regard.data.readers import ParallelReader
 from regard.errors import ConfigError, DataError, RegardError
 from regard.evaluation import read_gold
 from regard.evaluation.alignments import GoldAlignment, Link, link_rates
-from regard.explain.alignment import format_pharaoh
-from regard.explain.alignment_head import AlignmentHead, heads_of
+from regard.explain.alignment import AlignmentHead, format_pharaoh, heads_of
 from regard.explain.relevance import method_of
 from regard.predictor import Predictor, load
 from regard.runs.measurements import ALIGNMENT, ATTENTION

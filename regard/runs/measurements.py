@@ -7,7 +7,7 @@ from shlex import quote
 from typing import Any
 
 from regard.config import read_checked, write_checked
-from regard.explain.alignment_head import AlignmentHead
+from regard.explain.alignment import AlignmentHead
 from regard.registry import Choice
 from regard.statistical.calibration import CALIBRATIONS, Calibrations
 

@@ -16,7 +16,7 @@ from regard.data.manifest import has_manifest, verify, verify_file
 from regard.data.sealed import SEAL
 from regard.errors import CheckpointError, ConfigError
 from regard.experiment import Experiment, saved_experiment
-from regard.explain.alignment_head import AlignmentHead
+from regard.explain.alignment import AlignmentHead
 from regard.models import MODELS, Model
 from regard.objectives import build_penalties
 from regard.ops.kernels.packing import set_precision

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from regard.arrays import Floats
 from regard.data.ragged import Ragged
 from regard.statistical.ngram_model import BEGIN, EMPTY_STATE, END_WORD, UNKNOWN_WORD, NgramModel
+from regard.statistical.phrase_scores import DISCONTINUOUS, MONOTONE
 from regard.statistical.phrase_table import REORDERING, TRANSLATION_SCORES, Phrase, PhraseTable
-from regard.statistical.reordering import DISCONTINUOUS, MONOTONE
 from regard.statistical.stack_search import WIDEST, PhraseOptions, Problem, orientation, outlooks, search
 
 LANGUAGE, _WORDS, PHRASES, DISTANCE = "language model", "words", "phrases", "distance"

@@ -19,7 +19,7 @@ from regard.data.ragged import Ragged
 from regard.ops.plain import is_plain
 from regard.runtime.compiled import library
 from regard.statistical.ngram_model import Ints, NgramModel
-from regard.statistical.reordering import DISCONTINUOUS, MONOTONE, SWAP
+from regard.statistical.phrase_scores import DISCONTINUOUS, MONOTONE, SWAP
 
 _SOURCE = Path(__file__).with_name("stack_search.cpp")
 WIDEST = 60  # words between the first gap and the last covered word: they are bits of a number

@@ -14,10 +14,17 @@ from regard.config.bounds import Positive, Size
 from regard.data import Corpus, Reader
 from regard.data.columns import Columns
 from regard.data.columns.document import DocumentColumn
-from regard.data.document_windows import DOCUMENT_NUMBERS, UNKNOWN_DOCUMENT, DocumentWindows, TextWindows, parted
 from regard.data.ragged import Ragged
 from regard.data.streams import PlannedStream
-from regard.data.word_windows import CONTEXTS, TARGETS
+from regard.data.word_windows import (
+    CONTEXTS,
+    DOCUMENT_NUMBERS,
+    TARGETS,
+    UNKNOWN_DOCUMENT,
+    DocumentWindows,
+    TextWindows,
+    parted,
+)
 from regard.decoding import Answering
 from regard.evaluation.metric import Statistics
 from regard.explain.alignment import neighbours_explained

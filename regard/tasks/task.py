@@ -20,7 +20,7 @@ from regard.decoding.features import Feature
 from regard.errors import ConfigError, DataError, nearest
 from regard.evaluation import METRICS
 from regard.evaluation.metric import Statistics
-from regard.explain.alignment_head import AlignmentHead
+from regard.explain.alignment import AlignmentHead
 from regard.models import ROUTE, Generator, Model
 from regard.records import Batch
 from regard.registry import Choice

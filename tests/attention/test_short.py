@@ -7,9 +7,8 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from regard.attention import SCORES, SPANS
-from regard.attention.attention import Attention
+from regard.attention.attention import Attention, Heads
 from regard.attention.kernels import short
-from regard.attention.multihead import Heads
 from regard.attention.weightings.softmax import SoftmaxWeighting
 from regard.ops.plain import plain
 from regard.registry import Choice

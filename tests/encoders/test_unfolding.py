@@ -8,8 +8,7 @@ from torch.testing import assert_close
 from regard.attention import Sockets
 from regard.encoders.bytenet import ByteNetEncoder
 from regard.encoders.encoder import Encoder
-from regard.encoders.unfolded import UnfoldedEncoder
-from regard.layers.unfolding import Unfolding
+from regard.encoders.unfolded import UnfoldedEncoder, Unfolding
 from regard.records import Sequences
 
 DIM = 4

@@ -14,7 +14,7 @@ from regard.evaluation import METRICS
 from regard.evaluation.bleu import Bleu
 from regard.evaluation.chrf import Chrf
 from regard.evaluation.exact_match import ExactMatch
-from regard.evaluation.probability_metric import ProbabilityMetric
+from regard.evaluation.log_loss import ProbabilityMetric
 from regard.evaluation.rates import LengthRatio, RepetitionRate, UntranslatedRate, repetitions
 from regard.evaluation.ter import Ter
 from regard.evaluation.tokenization import bleu_tokenizer, words

@@ -7,8 +7,7 @@ import pytest
 
 from regard.evaluation import METRICS
 from regard.evaluation.metric import corpus_of
-from regard.evaluation.paired_tests import mcnemar, wilcoxon
-from regard.evaluation.significance import compare_statistics
+from regard.evaluation.significance import compare_statistics, mcnemar, wilcoxon
 from regard.registry import Choice
 
 

@@ -15,8 +15,8 @@ from regard.evaluation import METRICS, confidence_interval, paired_bootstrap
 from regard.evaluation.bleu import Bleu
 from regard.evaluation.chrf import Chrf
 from regard.evaluation.exact_match import ExactMatch
+from regard.evaluation.log_loss import ProbabilityMetric
 from regard.evaluation.metric import corpus_of
-from regard.evaluation.probability_metric import ProbabilityMetric
 from regard.evaluation.significance import EXCHANGES, RESAMPLES, RESAMPLING_SEED, gain_p_values, resampled
 from regard.registry import Choice
 

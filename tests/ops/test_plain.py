@@ -15,9 +15,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 import regard
 from regard.attention import SCORES, SPANS
-from regard.attention.attention import Attention
+from regard.attention.attention import Attention, Heads
 from regard.attention.kernels import choose, chunked
-from regard.attention.multihead import Heads
 from regard.attention.weightings.projection import project
 from regard.attention.weightings.softmax import SoftmaxWeighting
 from regard.experiment import read_experiment

@@ -10,8 +10,7 @@ from regard.answers import show
 from regard.data.columns import LabelColumn, TextColumn
 from regard.errors import ConfigError
 from regard.explain import to_json
-from regard.explain.alignment import align
-from regard.explain.alignment_head import heads_of
+from regard.explain.alignment import align, heads_of
 from regard.explain.alignment_view import alignment_view
 from regard.models import MODELS
 from regard.predictor import Predictor

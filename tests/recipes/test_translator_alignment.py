@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from regard.data.columns import TextColumn
 from regard.errors import DataError
 from regard.evaluation.alignments import GoldAlignment
-from regard.explain.alignment_head import AlignmentHead, heads_of
+from regard.explain.alignment import AlignmentHead, heads_of
 from regard.recipes import translator_alignment
 from regard.recipes.translator_alignment import (
     SpannedText,

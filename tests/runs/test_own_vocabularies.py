@@ -13,7 +13,7 @@ from regard.evaluation import METRICS
 from regard.evaluation.metric import corpus_of
 from regard.experiment import SETTINGS_FILE, load_experiment, read_experiment
 from regard.objectives.objective import Context
-from regard.objectives.reward import TotalReward
+from regard.objectives.self_critical import TotalReward
 from regard.predictor import load, load_routes
 from regard.records import EOS
 from regard.registry import Choice

@@ -8,7 +8,7 @@ from small_runs import SMALL, regard, unsaid
 
 from regard.data.streams import MixedStream
 from regard.experiment import read_experiment
-from regard.explain.alignment_head import AlignmentHead
+from regard.explain.alignment import AlignmentHead
 from regard.models import ROUTE
 from regard.predictor import answers_and_losses, load, load_routes
 from regard.reports import evaluate

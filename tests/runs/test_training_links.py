@@ -10,7 +10,7 @@ from small_runs import SMALL, regard
 
 from regard.data.columns import TextColumn
 from regard.data.ragged import Ragged
-from regard.explain.alignment_head import AlignmentHead
+from regard.explain.alignment import AlignmentHead
 from regard.predictor import load
 from regard.records import EOS, PAD, Batch, Sequences
 from regard.registry import Choice

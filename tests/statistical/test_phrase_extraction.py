@@ -10,8 +10,7 @@ import pytest
 
 from regard.statistical.bitext import Bitext
 from regard.statistical.phrase_extraction import Linked, extract_phrases
-from regard.statistical.phrase_scores import linked_lexicon, phrase_table
-from regard.statistical.reordering import DISCONTINUOUS, MONOTONE, SMOOTHING, SWAP
+from regard.statistical.phrase_scores import DISCONTINUOUS, MONOTONE, SMOOTHING, SWAP, linked_lexicon, phrase_table
 
 HAND = ("michael geht davon aus , dass", "michael assumes that", [(0, 0), (1, 1), (2, 1), (3, 1), (5, 2)])
 SWAPPED = ("ja heute kam er", "he came today", [(1, 2), (2, 1), (3, 0)])

@@ -11,10 +11,9 @@ from typer.testing import CliRunner
 import regard
 from regard.cli.app import app
 from regard.data.columns import learn_columns
-from regard.data.document_windows import DOCUMENT_NUMBERS, parted
 from regard.data.examples import Example
 from regard.data.ragged import Ragged
-from regard.data.word_windows import CONTEXTS, TARGETS, HashedNumbers
+from regard.data.word_windows import CONTEXTS, DOCUMENT_NUMBERS, TARGETS, HashedNumbers, parted
 from regard.errors import DataError
 from regard.experiment import read_experiment
 from regard.models import MODELS
@@ -184,7 +183,7 @@ def test_a_vector_depends_on_nothing_but_the_text(run):
 def test_a_vector_does_not_depend_on_how_many_passes_are_drawn_at_once(run, monkeypatch):
     path, lines = run
     (before,) = regard.load(path).predict([lines[4]])
-    monkeypatch.setattr("regard.data.document_windows.WORDS_AT_ONCE", 100)
+    monkeypatch.setattr("regard.data.word_windows.WORDS_AT_ONCE", 100)
     assert regard.load(path).predict([lines[4]]) == [before]
 
 

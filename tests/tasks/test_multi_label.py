@@ -17,7 +17,7 @@ from regard.data.readers import READERS
 from regard.errors import ConfigError, DataError
 from regard.models import MODELS
 from regard.objectives import OBJECTIVES, Context
-from regard.recipes.threshold_tuning import tune_threshold
+from regard.recipes.tuning import tune_threshold
 from regard.registry import Choice
 from regard.tasks import TASKS
 

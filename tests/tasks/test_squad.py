@@ -19,7 +19,7 @@ from regard.models import MODELS
 from regard.predictor import Predictor
 from regard.predictor.confidence import abstained
 from regard.predictor.line_answers import LineFormat, squad_predictions
-from regard.recipes.threshold_tuning import thresholds, tune_threshold
+from regard.recipes.tuning import thresholds, tune_threshold
 from regard.registry import Choice
 from regard.tasks.reading import ReadingTask
 

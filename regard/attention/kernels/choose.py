@@ -12,8 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from regard.attention.kernels.banded import Blocks, by_window, key_runs
-from regard.attention.kernels.products import AttentionParts, by_products
+from regard.attention.kernels.banded import AttentionParts, Blocks, by_products, by_window, key_runs
 from regard.attention.kernels.short import by_short, may_be_short
 from regard.attention.kernels.softmax import may_hide_a_row
 from regard.attention.parts import Attended, Memory, View, Window

@@ -1,7 +1,8 @@
 """Log-probability of each piece as a translation of the source by a lexicon (He et al. 2016, https://ojs.aaai.org/index.php/AAAI/article/view/9983)."""
 
 import copy
-from typing import Annotated, Literal, NamedTuple
+from pathlib import Path
+from typing import Annotated, Literal, NamedTuple, Self
 
 import torch
 from annotated_types import Gt, Le
@@ -12,7 +13,7 @@ from regard.config.bounds import AnyFloat
 from regard.decoding.features.feature import Feature, Surroundings
 from regard.decoding.features.tables import LEXICON, LexiconFile, PieceTranslations, learnt_file
 from regard.pieces import SPECIALS
-from regard.records import EOS, Batch, Step
+from regard.records import EOS, Batch, Sequences, Step
 
 _COUNT = 20  # translations of a source piece
 
@@ -29,12 +30,29 @@ class Sources(NamedTuple):
         return Sources(self.ids[rows], self.values[rows], self.mask[rows])
 
 
-class LexiconFeature(Feature):
+class LexiconReader(Feature):
+    """A feature that reads the likeliest translations of source pieces."""
+
+    reads_tables = True
+    file: Path | None
+    _likely: PieceTranslations
+
+    def bind(self, run: Surroundings) -> Self:
+        other = copy.copy(self)
+        other._likely = PieceTranslations.read(learnt_file(self.file, run, LEXICON), run, _COUNT)
+        return other
+
+    def likely(self, source: Sequences) -> tuple[Tensor, Tensor, Tensor]:
+        """Return ids and probabilities (row, source, count) of translations, and a mask (row, source) of words."""
+        ids, values = (table.to(source.items.device)[source.items] for table in self._likely)
+        return ids, values, source.mask & (source.items >= len(SPECIALS))
+
+
+class LexiconFeature(LexiconReader):
     """`weight` · log sum_j a_j p(piece | source piece j), a_j where the model looks, or the same for each j."""
 
     name = "lexicon"
     weight: float
-    reads_tables = True
 
     def __init__(
         self,
@@ -48,17 +66,9 @@ class LexiconFeature(Feature):
     ) -> None:
         self.weight, self.file, self.min_probability = weight, file, min_probability
         self.needs_weights = look == "attention"
-        self._likely: PieceTranslations
-
-    def bind(self, run: Surroundings) -> "LexiconFeature":
-        other = copy.copy(self)
-        other._likely = PieceTranslations.read(learnt_file(self.file, run, LEXICON), run, _COUNT)
-        return other
 
     def start(self, batch: Batch) -> Sources:
-        source = batch.sequences("source")
-        ids, values = (table.to(source.items.device)[source.items] for table in self._likely)
-        return Sources(ids, values, source.mask & (source.items >= len(SPECIALS)))
+        return Sources(*self.likely(batch.sequences("source")))
 
     def step(self, step: Step, ids: Tensor, state: Sources) -> tuple[Tensor, Sources]:
         """Add up the translations of the attended pieces; the end of a target has no score."""

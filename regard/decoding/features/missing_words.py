@@ -1,6 +1,5 @@
 """A penalty for source words of which no translation is written, by a look-up in a lexicon."""
 
-import copy
 from typing import Annotated, NamedTuple
 
 import torch
@@ -9,12 +8,9 @@ from torch import Tensor
 
 from regard.config import Doc
 from regard.config.bounds import AnyFloat
-from regard.decoding.features.feature import Feature, Surroundings
-from regard.decoding.features.tables import LEXICON, LexiconFile, PieceTranslations, learnt_file
-from regard.pieces import SPECIALS
+from regard.decoding.features.lexicon import LexiconReader
+from regard.decoding.features.tables import LexiconFile
 from regard.records import Batch, Step
-
-_COUNT = 20  # translations of a source piece
 
 
 class _Untranslated(NamedTuple):
@@ -28,7 +24,7 @@ class _Untranslated(NamedTuple):
         return _Untranslated(self.ids[rows], self.waits[rows])
 
 
-class MissingWordsFeature(Feature):
+class MissingWordsFeature(LexiconReader):
     """-`weight` · number of source pieces of whose translations in a lexicon none is written, added at the end.
 
     A translation counts if its probability is `min_probability` or more; a piece without any is not missed.
@@ -36,7 +32,6 @@ class MissingWordsFeature(Feature):
 
     name = "missing_words"
     weight: float
-    reads_tables = True
 
     def __init__(
         self,
@@ -48,18 +43,11 @@ class MissingWordsFeature(Feature):
         ] = 0.03,
     ) -> None:
         self.weight, self.file, self.min_probability = weight, file, min_probability
-        self._likely: PieceTranslations
-
-    def bind(self, run: Surroundings) -> "MissingWordsFeature":
-        other = copy.copy(self)
-        other._likely = PieceTranslations.read(learnt_file(self.file, run, LEXICON), run, _COUNT)
-        return other
 
     def start(self, batch: Batch) -> _Untranslated:
         """All wait that have a translation."""
-        source = batch.sequences("source")
-        ids, values = (table.to(source.items.device)[source.items] for table in self._likely)
-        known = (values >= self.min_probability) & (source.mask & (source.items >= len(SPECIALS))).unsqueeze(-1)
+        ids, values, words = self.likely(batch.sequences("source"))
+        known = (values >= self.min_probability) & words.unsqueeze(-1)
         return _Untranslated(ids.masked_fill(~known, -1), known.any(dim=-1))
 
     def step(self, step: Step, ids: Tensor, state: _Untranslated) -> tuple[Tensor, _Untranslated]:

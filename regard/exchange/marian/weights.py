@@ -8,8 +8,8 @@ import numpy as np
 import torch
 
 from regard.errors import CheckpointError
+from regard.exchange.marian.files import QUANT_MULT, StoredTensor, floats
 from regard.exchange.marian.shape import AVERAGE_ATTENTION, SELF_ATTENTION, SSRU, NetworkShape
-from regard.exchange.marian.tensors import QUANT_MULT, StoredTensor, floats
 from regard.models import ROUTE
 from regard.text.vector_table import Float32s
 from regard.training.shards import Tensors

@@ -1,14 +1,16 @@
-"""Quality features: estimates from a model's own pass over its translation. One file a row, built with its settings."""
+"""Quality features: estimates from a model's own pass over its translation. Built with its settings."""
 
-from regard.explain.quality.attention_entropy import AttentionEntropy
 from regard.explain.quality.coverage import Coverage
-from regard.explain.quality.dropout_mean import DropoutMean
-from regard.explain.quality.dropout_variance import DropoutVariance
-from regard.explain.quality.entropy import Entropy
 from regard.explain.quality.feature import QualityFeature, WrittenSentence
+from regard.explain.quality.glass_box import (
+    AttentionEntropy,
+    DropoutMean,
+    DropoutVariance,
+    Entropy,
+    LogProb,
+    LogProbSpread,
+)
 from regard.explain.quality.length_ratio import LengthLogRatio
-from regard.explain.quality.log_prob import LogProb
-from regard.explain.quality.log_prob_spread import LogProbSpread
 from regard.registry import Registry
 
 QUALITY_FEATURES: Registry[QualityFeature] = Registry(

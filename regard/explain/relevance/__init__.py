@@ -5,13 +5,12 @@ from typing import Any
 from regard.errors import ConfigError, nearest
 from regard.explain.relevance.attention_rollout import AttentionRollout
 from regard.explain.relevance.attention_weights import AttentionWeights
-from regard.explain.relevance.gradient_times_input import GradientTimesInput
 from regard.explain.relevance.integrated_gradients import IntegratedGradients
 from regard.explain.relevance.lrp import LayerwiseRelevance
 from regard.explain.relevance.method import Relevance, Relevances
 from regard.explain.relevance.occlusion import Occlusion
 from regard.explain.relevance.question import Question, StateQuestion
-from regard.explain.relevance.saliency import Saliency
+from regard.explain.relevance.saliency import GradientTimesInput, Saliency
 from regard.explain.relevance.smoothgrad import SmoothGrad
 from regard.registry import Choice, Registry
 

@@ -27,3 +27,17 @@ class Saliency(Relevance):
     def of(self, question: Question) -> Relevances:
         """One pass back for all items."""
         return Relevances(question.of_words([slope.norm(dim=-1) for slope in gradients(question, question.vectors)]))
+
+
+class GradientTimesInput(Relevance):
+    """sum_d x_d · ∂ log p / ∂ x_d, x the vector of a word: the word's contribution in a linear model."""
+
+    aliases = "input_x_gradient, gradient_x_input, gxi"
+    quick = True
+
+    def of(self, question: Question) -> Relevances:
+        """One pass back for all items."""
+        vectors = question.vectors
+        slopes = gradients(question, vectors)
+        products = [(slope * one).sum(dim=-1) for slope, one in zip(slopes, vectors, strict=True)]
+        return Relevances(question.of_words(products))

@@ -7,8 +7,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.evaluation import Interval
-from regard.evaluation.paired_tests import McNemar, mcnemar, wilcoxon
-from regard.evaluation.significance import RESAMPLES, RESAMPLING_SEED, TAIL, resampled, two_sided
+from regard.evaluation.significance import (
+    RESAMPLES,
+    RESAMPLING_SEED,
+    TAIL,
+    McNemar,
+    mcnemar,
+    resampled,
+    two_sided,
+    wilcoxon,
+)
 from regard.tasks import Measure
 
 _Table = NDArray[np.float64]  # (sentence, statistic) of one run

@@ -5,13 +5,13 @@ from regard.reports.data_check.check_data import (
     PairFault,
     check_data,
     clean_report,
+    data_check_page,
     faults_report,
     mended_report,
     read_corrections,
     read_numbered_pairs,
     read_text_pairs,
 )
-from regard.reports.data_check.page import data_check_page
 
 __all__ = [
     "DataCheck",

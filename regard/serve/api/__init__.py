@@ -30,10 +30,9 @@ from regard.serve.api.offered import (
     metrics,
     readiness,
 )
-from regard.serve.api.pages import add_pages
+from regard.serve.api.pages import ReloadAnswer, add_pages, reload_runs
 from regard.serve.api.predict import predict_any
 from regard.serve.api.programs import program_endpoints
-from regard.serve.api.reload import ReloadAnswer, reload_runs
 from regard.serve.api.request_body import JSON, MULTIPART
 from regard.serve.api.suggest import all_corrections, keep_correction, keep_suggestion
 from regard.serve.api.translate import detect_language, translate_texts

@@ -3,13 +3,16 @@
 from importlib.resources import files
 from pathlib import Path
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from fastapi.staticfiles import StaticFiles
+from pydantic import BaseModel, Field
 
 from regard.explain.frame import filled
 from regard.explain.page import page, to_json
-from regard.serve.security import OWN_PAGE, new_nonce, page_policy
+from regard.serve.api.access import admitted
+from regard.serve.security import ADMIN, OWN_PAGE, new_nonce, page_policy
+from regard.serve.service import Service
 
 DOCS = """<!doctype html>
 <html lang="en">
@@ -64,3 +67,18 @@ def _page(template: str, prefix: str) -> HTMLResponse:
 
 def _static(package: str) -> Path:
     return Path(str(files(package))) / "static"
+
+
+class ReloadAnswer(BaseModel):
+    """The changed runs by name. Where one failed, its old model stays, as do old keys and an old log."""
+
+    loaded: list[str] = Field(description="models that answer from now on")
+    failed: dict[str, str] = Field(description="reasons by model, or by option: --api-keys, --access-log")
+
+
+async def reload_runs(service: Service, request: Request) -> ReloadAnswer:
+    """Load changed runs beside the old ones and swap each when it is ready; no request is lost."""
+    await admitted(service, request, right=ADMIN)
+    faults = await service.reload()
+    failed = {name: fault for name, fault in faults.items() if fault}
+    return ReloadAnswer(loaded=[name for name in faults if name not in failed], failed=failed)

@@ -7,7 +7,7 @@ import pytest
 from comparisons import compare, instead
 
 from regard.errors import TrainingError
-from regard.evaluation.paired_tests import wilcoxon
+from regard.evaluation.significance import wilcoxon
 from regard.runs import Run
 from regard.runs.texts import evaluation_reader
 

@@ -21,7 +21,7 @@ from regard.reports.behaviour import (
 )
 from regard.reports.behaviour.behaviour import SuiteFault, SuiteResult
 from regard.reports.behaviour.contestants import key_variable
-from regard.reports.behaviour.texts import behaviour_texts
+from regard.reports.behaviour.suite import behaviour_texts
 
 PAIR = ("en", "de")
 

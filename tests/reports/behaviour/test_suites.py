@@ -6,8 +6,8 @@ from benchmarks import benchmark
 from regard.registry import Choice
 from regard.reports.behaviour import SUITES, CodePair, sampled_cases
 from regard.reports.behaviour.evidence import has_value, is_negated, mentions, values_of
+from regard.reports.behaviour.suite import behaviour_texts, languages_with_texts
 from regard.reports.behaviour.suites.dates import _fault as dates_fault
-from regard.reports.behaviour.texts import behaviour_texts, languages_with_texts
 
 planted = benchmark("planted_behaviour")
 SURE = 0.95

@@ -7,8 +7,7 @@ from functools import partial
 from random import Random
 
 from regard.reports.behaviour.evidence import values_of
-from regard.reports.behaviour.suite import Case, CodePair, Suite
-from regard.reports.behaviour.texts import behaviour_texts
+from regard.reports.behaviour.suite import Case, CodePair, Suite, behaviour_texts
 from regard.text.stems import without_accents
 
 _FORMS = {"en": "{day} {month} {year}", "de": "{day}. {month} {year}", "fr": "{day} {month} {year}",

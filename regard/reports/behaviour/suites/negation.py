@@ -5,8 +5,7 @@ from functools import partial
 from random import Random
 
 from regard.reports.behaviour.evidence import is_negated, same_words
-from regard.reports.behaviour.suite import Case, Suite
-from regard.reports.behaviour.texts import behaviour_texts
+from regard.reports.behaviour.suite import Case, Suite, behaviour_texts
 
 
 class NegationSuite(Suite):

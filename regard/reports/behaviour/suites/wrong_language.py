@@ -5,8 +5,7 @@ from functools import partial
 from random import Random
 
 from regard.reports.behaviour.evidence import garbled, same_words, similarity
-from regard.reports.behaviour.suite import Case, Suite
-from regard.reports.behaviour.texts import behaviour_texts, languages_with_texts
+from regard.reports.behaviour.suite import Case, Suite, behaviour_texts, languages_with_texts
 
 _LEAST = 0.5  # similarity of a text in the target language and its answer
 
