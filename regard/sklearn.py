@@ -81,7 +81,12 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
             rows = ({"text": text, "label": names[number]} for text, number in zip(texts, numbers, strict=True))
             table.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
             config = None if self.config is None else Path(self.config)
-            trained = train(config, self._settings(table), run=run, quiet=self.quiet)
+            try:
+                trained = train(config, self._settings(table), run=run, quiet=self.quiet)
+            except DataError as error:
+                if Path(error.path) != table:
+                    raise
+                raise DataError("X and y", error.problem, line=error.line, hint=error.hint) from error
         self.classes_, self.run_ = classes, trained.folder
         self._predictor: Predictor | None = None
         return self

@@ -76,7 +76,8 @@ class Answer(ABC, Generic[_P]):
     def check_search(self, option: str) -> None:
         """Raise ConfigError for an option of a search where none writes answers."""
         if not self.written:
-            raise ConfigError(option, "chooses among texts, and this model writes none", "--json prints probabilities")
+            hint = "--json prints probabilities" if self.items else "leave it out"
+            raise ConfigError(option, "chooses among texts, and this model writes none", hint)
 
     def check_n_best(self, count: int, known: int, option: str) -> None:
         """Raise ConfigError for an option that asks for more answers than there are; `known`: size of the column."""

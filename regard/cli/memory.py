@@ -1,5 +1,6 @@
 """regard memory"""
 
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -24,6 +25,17 @@ memory_app = typer.Typer(
     help="Keep translations that were confirmed, and find them again.",
     no_args_is_help=True,
 )
+
+# ISO 639-1, and two codes of LibreTranslate: Portuguese of Brazil and traditional Chinese
+_CODES = (
+    "aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee "
+    "el en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik io is "
+    "it iu ja jv ka kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu lv mg mh mi mk ml mn mr ms "
+    "mt my na nb nd ne ng nl nn no nr nv ny oc oj om or os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se sg si sk "
+    "sl sm sn so sq sr ss st su sv sw ta te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi "
+    "yo za zh zu pb zt"
+)
+_CODE = re.compile(r"([a-z]{2,3})([-_][a-z0-9]{2,8})*", re.IGNORECASE)
 
 MemoryArgument = Annotated[Path, typer.Argument(metavar="MEMORY", help="File of the memory.")]
 SegmentFiles = Annotated[
@@ -59,19 +71,29 @@ def add_command(
     """
     from regard.memory import TranslationMemory, read_units
 
-    made = not memory.exists()
+    _check_codes(languages or ())
+    made, told = not memory.exists(), say_unless(quiet)
     store = TranslationMemory(memory, languages)
     try:
         for file in files or []:
-            units = read_units(file, store.languages, everything=everything)
-            say_unless(quiet)(f"{file}: {store.add(one._replace(author=author) for one in units):,} new segments")
+            units = read_units(file, store.languages, everything=everything, say=told)
+            told(f"{file}: {store.add(one._replace(author=author) for one in units):,} new segments")
     except RegardError:
         if made and not len(store):  # an empty memory of wrong languages would refuse the right ones
             store.close()
             for ending in ("", "-wal", "-shm"):
                 memory.with_name(memory.name + ending).unlink(missing_ok=True)
         raise
-    say_unless(quiet)(f"{memory}: {len(store):,} segments, {' → '.join(store.languages)}")
+    told(f"{memory}: {len(store):,} segments, {' → '.join(store.languages)}")
+
+
+def _check_codes(codes: Sequence[str]) -> None:
+    """Raise ConfigError for what is not a language code: two letters of ISO 639-1, or three, and a region or script."""
+    for code in codes:
+        found = _CODE.fullmatch(code)
+        if not found or (len(found[1]) == 2 and found[1].lower() not in _CODES.split()):
+            hint = "a code of ISO 639, such as en, de, zh-Hans or hsb"
+            raise ConfigError("--languages", f"'{code}' is not a language code", hint)
 
 
 @memory_app.command("search", cls=Command)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from regard.cli.emit import say
 from regard.cli.exchange import engine_folder, export_engine
 from regard.cli.files import check_writable, paths_and_changes
 from regard.cli.group import warn
@@ -210,7 +211,7 @@ def _predict_lines(run: Path, words: list[str], source: Path | None, output: Pat
     kept.check(predictor)
     if given.memory is not None and given.prefix is not None:
         raise ConfigError("--memory", "does not go with --prefix: it answers whole sentences", "leave one out")
-    memory = MemoryAnswers(given.memory, warn)
+    memory = MemoryAnswers(given.memory, say)
     memory.check(predictor)
     lines = BytesIO("".join(f"{text}\n" for text in texts).encode()) if texts else sys.stdin.buffer
     if "" in texts:
@@ -223,7 +224,6 @@ def _predict_lines(run: Path, words: list[str], source: Path | None, output: Pat
 
 def _predict_shards(run: Path, words: list[str], folder: Path | None, given: _Given, bulk: tuple[Any, ...]) -> None:
     """Answer files in shards. Raises ConfigError where files or folder are missing."""
-    from regard.cli.emit import say
     from regard.recipes.shards.plan import PredictOptions
     from regard.recipes.shards.program import ShardedRequest, predict_shards
 

@@ -57,10 +57,8 @@ def tune_command(
         _refuse_weight_options(context)
         tuned = tune_threshold(run, changes or [], lines=lines, say=say)
         print(f"{tuned.metric} on the dev set: {tuned.before:.2f} before, {tuned.after:.2f} after")
-        print(
-            f"threshold {tuned.threshold:.4f}"
-            + (f" in {tuned.path}" if tuned.path else ", not saved: settings were changed")
-        )
+        kept = f"in {tuned.path}, which predict, evaluate and serve use; remove the file to undo it"
+        print(f"threshold {tuned.threshold:.4f} {kept if tuned.path else 'is not saved: settings were changed'}")
         return
     found = tune_weights(
         run, changes or [], method=method, rounds=rounds, n_best=n_best, lines=lines, minutes=minutes, say=say

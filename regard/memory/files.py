@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import IO
 from xml.etree.ElementTree import Element
@@ -15,6 +16,7 @@ from regard.data.readers.xml_units import text_without, xml_units
 from regard.errors import ConfigError, DataError
 from regard.memory.store import TranslationUnit
 from regard.packed import open_packed, unpacked_name
+from regard.statistical.column_names import column_names, names_line
 
 OPENING, CLOSING = frozenset({"bx", "bpt", "sc", "sm"}), frozenset({"ex", "ept", "ec", "em"})  # inline codes of a pair
 MT_SUGGESTION, EXACT_MATCH = "mt-suggestion", "exact-match"  # state-qualifier of 1.2; subState of 2, after a prefix
@@ -124,18 +126,21 @@ _XLIFF = ("xlf", "xliff")
 _KINDS = ("tmx", "xlf", "xliff", "tsv", "csv", "jsonl")
 
 
-def read_units(path: Path, languages: tuple[str, str], *, everything: bool = False) -> Iterator[TranslationUnit]:
+def read_units(
+    path: Path, languages: tuple[str, str], *, everything: bool = False, say: Callable[[str], None] = lambda line: None
+) -> Iterator[TranslationUnit]:
     """Yield the segments of a file, with its name as their origin, and the text before each.
 
-    `everything`: of XLIFF also those that are neither translated nor approved.
+    `everything`: of XLIFF also those that are neither translated nor approved. A first line of column names is left
+    out, which `say` reports.
 
     Raises DataError for a file that cannot be read, ConfigError for one of another kind.
     """
-    kind = _kind(path)
+    kind = _kind(path, _KINDS)
     if not path.is_file():
         raise DataError(path, "there is no such file")
     plain = kind not in _XLIFF
-    found = _examples(kind, path, languages) if plain else read_xliff(path, languages, everything=everything)
+    found = _examples(kind, path, languages, say) if plain else read_xliff(path, languages, everything=everything)
     before, pairs = "", 0
     for one in found:
         if one.source.strip():
@@ -148,10 +153,17 @@ def read_units(path: Path, languages: tuple[str, str], *, everything: bool = Fal
         raise DataError(path, f"has no pair of {languages[0]} and {languages[1]}", hint=hint)
 
 
-def _examples(kind: str, path: Path, languages: tuple[str, str]) -> Iterator[TranslationUnit]:
+def _examples(
+    kind: str, path: Path, languages: tuple[str, str], say: Callable[[str], None]
+) -> Iterator[TranslationUnit]:
     """Yield the pairs that a reader of training data has."""
     settings = {"file": str(path), **({"languages": list(languages)} if kind == "tmx" else {})}
-    for example in READERS.build(Choice(kind, settings), _SIDES, place=""):
+    reader = READERS.build(Choice(kind, settings), _SIDES, place="")
+    pairs = ([str(example.texts[side]) for side in _SIDES] for example in reader)
+    names = column_names(pairs) if "header" in READERS.settings(kind) else None
+    if names:
+        say(names_line(path, names))
+    for example in islice(reader, 1 if names else 0, None):
         yield TranslationUnit(*(str(example.texts[side]) for side in _SIDES))
 
 
@@ -162,17 +174,16 @@ def write_units(path: Path, segments: Iterable[TranslationUnit], languages: tupl
 
     Raises ConfigError for a file of another kind.
     """
-    kind = _kind(path)
-    if kind not in _WRITERS:
-        raise ConfigError("FILE", f"'{path}' has an unknown ending", f"expected one of {', '.join(_WRITERS)}")
+    kind = _kind(path, _WRITERS)
     with _written(path) as file:
         return _WRITERS[kind](file, segments, languages)
 
 
-def _kind(path: Path) -> str:
+def _kind(path: Path, kinds: Iterable[str]) -> str:
+    """Return the ending of a file. Raises ConfigError where it is none of `kinds`."""
     kind = Path(unpacked_name(path)).suffix.removeprefix(".").lower()
-    if kind not in _KINDS:
-        raise ConfigError("FILE", f"'{path}' has an unknown ending", f"expected one of .{', .'.join(_KINDS)}")
+    if kind not in kinds:
+        raise ConfigError("FILE", f"'{path}' has an unknown ending", f"expected one of .{', .'.join(kinds)}")
     return kind
 
 

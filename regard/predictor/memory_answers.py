@@ -17,10 +17,10 @@ class MemoryAnswers:
     A segment that was stored in the same context comes first, then the newest.
     """
 
-    def __init__(self, file: Path | None, warn: Warn) -> None:
-        """Open a memory; None: none. Raises DataError for a file that is missing or not a memory."""
+    def __init__(self, file: Path | None, say: Warn) -> None:
+        """Open a memory; None: none. `say` prints the report. Raises DataError for a file that is not a memory."""
         self._memory = None if file is None else TranslationMemory(file)
-        self._warn, self._before = warn, ""
+        self._say, self._before = say, ""
         self._counts, self._read = Counter[str](), ""
 
     @property
@@ -68,12 +68,10 @@ class MemoryAnswers:
         for prediction in predictions:
             sentences = prediction.parts if isinstance(prediction, DocumentPrediction) else [prediction]
             for match in chain.from_iterable(one.memory[:1] for one in sentences if isinstance(one, TextPrediction)):
-                self._warn(f"memory: {match.percent} %: {match.source} → {match.target}")
+                self._say(f"memory: {match.percent} %: {match.source} → {match.target}")
 
     def close(self) -> None:
         """Report how many sentences the memory answered."""
         if self._memory is not None:
             count, exact, similar = (self._counts[name] for name in ("sentences", "exact", "similar"))
-            self._warn(
-                f"memory: {exact:,} of {count:,} sentences reused, {similar:,} with similar segments{self._read}"
-            )
+            self._say(f"memory: {exact:,} of {count:,} sentences reused, {similar:,} with similar segments{self._read}")

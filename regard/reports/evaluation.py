@@ -222,7 +222,7 @@ def _judged(
     output: Path | None,
 ) -> System:
     """Return the results of a run or a file on the examples."""
-    outcome, seconds = _outcome(path, run, examples, measures)
+    outcome, seconds, threshold = _outcome(path, run, examples, measures)
     if output is not None:
         lines = (answer.text.replace("\n", " ") for answer in outcome.answers)
         output.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
@@ -233,13 +233,14 @@ def _judged(
     )
     intervals = tuple(interval_of(measure, rows) for measure, rows in zip(measures, statistics, strict=True))
     texts, references = outcome.texts, examples[[*task.columns][-1]]
-    return System(str(path), scores, intervals, statistics, seconds, task.answer.confusion(texts, references), texts)
+    confusion = task.answer.confusion(texts, references)
+    return System(str(path), scores, intervals, statistics, seconds, confusion, texts, threshold=threshold)
 
 
 def _outcome(
     path: Path, run: Run | None, examples: Examples, measures: Sequence[Measure]
-) -> tuple[Outcome, float | None]:
-    """Return the outcome, and the seconds of a run."""
+) -> tuple[Outcome, float | None, float | None]:
+    """Return the outcome, and the seconds and the threshold of a run."""
     if run is not None:
         check_open([change for change in run.changes if not change.startswith("data.test")])
         predictor = predictor_of(run)
@@ -256,7 +257,7 @@ def _outcome(
             return some
 
         outcome, spent = timed(measured, range(count_of(examples)))
-        return outcome, spent.seconds
+        return outcome, spent.seconds, predictor.setup.threshold
 
     def answers() -> list[Prediction]:
         found = [Prediction("", line, 0.0) for line in read_lines(path)]
@@ -267,7 +268,7 @@ def _outcome(
     def unknown() -> Statistics:
         raise ConfigError(str(path), "is a file of translations: a likelihood needs a model", "give a run")
 
-    return Outcome(examples, answers, unknown), None
+    return Outcome(examples, answers, unknown), None, None
 
 
 def sides_exchanged(predictor: Predictor, examples: Examples) -> bool:

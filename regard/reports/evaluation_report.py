@@ -50,6 +50,7 @@ class System(NamedTuple):
     confusion: Confusion | None = None  # of answers that are labels
     answers: Sequence[str] = ()  # where a measure needed them
     robustness: tuple[Robustness, ...] = ()
+    threshold: float | None = None  # that decided on answers, of settings or tuned
 
 
 class EvaluationBucket(NamedTuple):
@@ -72,7 +73,8 @@ class Evaluation(NamedTuple):
         lines = []
         for system in self.systems:
             speed = "" if system.seconds is None else f", {self.examples / system.seconds:.0f} lines/s"
-            lines.append(f"{system.name}: {self.examples:,} lines{speed}")
+            decided = "" if system.threshold is None else f", threshold {system.threshold:.4g}"
+            lines.append(f"{system.name}: {self.examples:,} lines{speed}{decided}")
             for score, (low, high) in zip(system.scores, system.intervals, strict=True):
                 lines.append(f"  {score.name} = {score.value:.2f} [{low:.2f}, {high:.2f}] ({score.signature})")
             if system.confusion is not None and len(self.systems) == 1:
@@ -115,6 +117,7 @@ class Evaluation(NamedTuple):
             {
                 "name": one.name,
                 "seconds": one.seconds,
+                **({} if one.threshold is None else {"threshold": one.threshold}),
                 "scores": [
                     {**score._asdict(), "interval": list(interval)}
                     for score, interval in zip(one.scores, one.intervals, strict=True)

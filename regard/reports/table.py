@@ -1,6 +1,7 @@
 """Tables and texts as Markdown, and as text for a terminal."""
 
 import html
+import re
 from collections.abc import Sequence
 from io import StringIO
 from typing import NamedTuple
@@ -12,7 +13,7 @@ from rich.text import Text
 from regard.explain.tokens import visible_line
 
 DASH = "–"
-_MARKS = "\\`*[]|"  # what Markdown would read as its own
+_MARKS = re.compile(r"[\\`*|]|\](?=\()")  # what Markdown reads as its own: of brackets only a link's [text](address)
 _SIGNS = {"better": " ▲", "worse": " ▼"}
 _WIDE = 100_000  # columns of a terminal on which no table is cut
 
@@ -83,7 +84,7 @@ def number_cell(value: float | None) -> Cell:
 def escaped(text: str) -> str:
     """Return a text as Markdown with all markup escaped."""
     quoted = html.escape(visible_line(text), quote=False)
-    return "".join(f"\\{sign}" if sign in _MARKS else sign for sign in quoted)
+    return _MARKS.sub(r"\\\g<0>", quoted)
 
 
 def cells(*texts: str) -> str:

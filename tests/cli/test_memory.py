@@ -4,6 +4,7 @@ import gzip
 import json
 from xml.etree import ElementTree
 
+import pytest
 from small_runs import regard as run
 from small_runs import unsaid
 from typer.testing import CliRunner
@@ -94,7 +95,9 @@ def test_refusals(tmp_path):
         (("add", memory, tmp_path / "a.pdf"), "unknown ending"),
         (("add", memory, tmp_path / "none.tmx"), "has no pair of en and de"),
         (("add", memory, tmp_path / "absent.tsv"), "there is no such file"),
-        (("export", memory, "-o", tmp_path / "out.csv"), "unknown ending"),
+        (("export", memory, "-o", tmp_path / "out.csv"), "expected one of .tmx, .xlf, .xliff, .tsv)"),
+        (("add", memory, "--languages", "english", "de"), "'english' is not a language code"),
+        (("add", memory, "--languages", "en", "xx"), "'xx' is not a language code"),
         (("search", tmp_path / "old.tmx", "x"), "cannot be used"),
         (("remove", memory), "--author"),
         (("remove", memory, "A dog"), "--author"),
@@ -113,6 +116,14 @@ def test_an_addition_that_fails_leaves_no_empty_memory(tmp_path):
     assert "1 segments, en → de" in regard("memory", "add", memory, table, "--languages", "en", "de").stderr
     refused("memory", "add", memory, tmp_path / "none.tsv")
     assert memory.exists()
+
+
+@pytest.mark.parametrize("names", ["source\ttarget", "English\tGerman"])
+def test_a_line_of_column_names_is_no_segment(tmp_path, names):
+    table, memory = tmp_path / "pairs.tsv", tmp_path / "new.memory"
+    table.write_text(f"{names}\na dog\tein Hund\n", encoding="utf-8")
+    told = regard("memory", "add", memory, table, "--languages", "zh-Hans", "de").stderr
+    assert "pairs.tsv: first line read as column names" in told and "1 segments, zh-Hans → de" in told
 
 
 def test_a_memory_that_is_not_there_needs_its_languages(tmp_path):

@@ -38,7 +38,7 @@ def test_equal_lines_are_reused_in_their_context(run, memory):
     plain, _ = predicted(run)
     lines, said = predicted(run, "--memory", memory)
     assert lines == [plain[0], "DORT ZWEI", "", plain[3], "DORT ZWEI"]
-    assert "memory: 2 of 4 sentences reused, 0 with similar segments" in said
+    assert "memory: 2 of 4 sentences reused, 0 with similar segments" in said and "warning: memory" not in said
 
 
 def test_similar_segments_are_in_json(run, memory):

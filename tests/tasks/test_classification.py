@@ -278,3 +278,9 @@ def test_a_threshold_is_tuned_for_a_metric(folder, tmp_path, metric):
     assert f"{kept['before']:.2f} before, {kept['after']:.2f} after" in done.printed
     tuned = regard.load(tmp_path / "run").predict([text for _, text in rows])
     assert figure([one.text for one in tuned]) == pytest.approx(best)
+    assert "remove the file" in done.printed
+    (scored,) = json.loads(command("evaluate", tmp_path / "run", "--json").printed)["systems"]
+    assert scored["threshold"] == kept["threshold"]
+    assert f"threshold {kept['threshold']:.4g}" in command("evaluate", tmp_path / "run").printed
+    (tmp_path / "run" / "threshold.json").unlink()
+    assert ", threshold" not in command("evaluate", tmp_path / "run").printed

@@ -6,6 +6,7 @@ import math
 import pytest
 import torch
 from small_runs import regard as command
+from small_runs import unsaid
 
 import regard
 from regard.data.columns import learn_columns
@@ -81,7 +82,7 @@ def run(tmp_path_factory):
     texts = [" ".join(["good"] * good + ["bad"] * bad + ["film"]) for good in range(5) for bad in range(5)] * 3
     rows = [f"{10 * (text.count('good') - text.count('bad'))}\t{text}\n" for text in texts]
     (folder / "a.tsv").write_text("stars\ttext\n" + "".join(rows))
-    part = f"{{name: tsv, file: {folder / 'a.tsv'}, header: true, fields: {{number: 1, text: 2}}}}"
+    part = f"{{name: tsv, file: {folder / 'a.tsv'}, fields: {{number: stars, text: text}}}}"
     (folder / "config.yaml").write_text(
         f"task: regression\ndata: {{train: {part}, dev: {part}, test: {part}}}\n"
         "model: {dim: 8, dropout: 0.0, encoder: {name: recurrent, hidden_dim: 8}, pooling: mean}\n"
@@ -102,6 +103,11 @@ def test_a_run_is_evaluated_predicts_and_explains(run):
     (found,) = regard.load(run / "run").explain(["good bad film"], by="gradient_times_input")
     weights = dict(zip((one.strip(" ▁") for one in found.tokens["text"]), found.values["text"][0], strict=True))
     assert weights["good"] > 0 > weights["bad"]
+
+
+def test_no_probabilities_are_offered_where_there_are_none(run):
+    done = command("predict", run / "run", "good film", "--n-best", "3")
+    assert done.code == 2 and unsaid(done, "--n-best: chooses among texts") == [] and "probabilities" not in done.said
 
 
 def test_a_word_among_numbers_is_one_line_with_file_and_line(run):

@@ -11,7 +11,7 @@ from typing import Annotated
 from regard.config import Doc
 from regard.data.readers.lines import LONGEST_LINE, read_lines
 from regard.data.readers.reader import FileName, TableRows
-from regard.data.readers.tables import FieldNumbers, HasHeader, NumberedRows, TableReader, check_delimiter, usual_rows
+from regard.data.readers.tables import HasHeader, NamedFields, NumberedRows, TableReader, check_delimiter, usual_rows
 from regard.errors import DataError
 
 _DELIMITERS = ",;\t|"  # the likeliest first
@@ -30,7 +30,7 @@ class CsvReader(TableReader):
         columns: tuple[str, ...],
         *,
         file: FileName,
-        fields: FieldNumbers = None,
+        fields: NamedFields = None,
         header: HasHeader = False,
         delimiter: Annotated[
             str | None, Doc("Field delimiter; null: detected among comma, semicolon, bar and tab.")

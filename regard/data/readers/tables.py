@@ -10,7 +10,7 @@ from regard.config import Doc
 from regard.config.bounds import Size
 from regard.data.examples import Example
 from regard.data.readers.reader import FileName, FileReader, TableRows
-from regard.errors import DataError, PartError
+from regard.errors import DataError, PartError, nearest
 
 FIRST_ROWS = 100_000  # that fields are detected from: a table may be sorted by its labels
 LISTED_LINES = LISTED_LABELS = 5  # that messages list
@@ -18,6 +18,10 @@ LISTED_LINES = LISTED_LABELS = 5  # that messages list
 FieldNumbers = Annotated[
     Mapping[str, Size] | None,
     Doc("Field number of each column, from 1; null: in the order of the columns."),
+]
+NamedFields = Annotated[
+    Mapping[str, Size | str] | None,
+    Doc("Field number of each column, from 1, or its name in the header line; null: in the order of the columns."),
 ]
 HasHeader = Annotated[bool, Doc("Skip the header line.")]
 Fields = Mapping[str, Any]  # column → number of its field, from 1, or its name in JSON
@@ -27,7 +31,8 @@ NumberedRows = Iterator[tuple[int, list[str]]]  # the number of a row's last lin
 class TableReader(FileReader):
     """A table whose rows give the fields of the columns.
 
-    Missing fields of a row are empty, all those of an empty row too. Raises DataError if the first row lacks one.
+    Missing fields of a row are empty, all those of an empty row too. Raises DataError if the first row lacks one. A
+    field that has a name is found in the header.
     """
 
     answers = ("label", "labels", "number")
@@ -37,11 +42,14 @@ class TableReader(FileReader):
         columns: tuple[str, ...],
         *,
         file: FileName,
-        fields: FieldNumbers = None,
+        fields: NamedFields = None,
         header: HasHeader = False,
     ) -> None:
         super().__init__(columns, file)
-        self._places, self._header = field_places(columns, fields), header
+        named = {column: field for column, field in (fields or {}).items() if isinstance(field, str)}
+        numbers = {column: 1 if isinstance(field, str) else field for column, field in (fields or {}).items()}
+        self._places: dict[str, int | str] = {**field_places(columns, numbers or None), **named}
+        self._header = header or bool(named)
 
     @abstractmethod
     def rows(self) -> NumberedRows:
@@ -52,10 +60,13 @@ class TableReader(FileReader):
         """Return the problem of a file whose first row lacks fields, and a hint."""
 
     def __iter__(self) -> Iterator[Example]:
-        needed, found = max(self._places.values()) + 1, False
+        places, needed, found = dict[str, int](), 0, False
         for number, (line, row) in enumerate(self.rows()):
-            if self._header and number == 0:
-                continue
+            if number == 0:
+                places = {column: self._place(field, line, row) for column, field in self._places.items()}
+                needed = max(places.values()) + 1
+                if self._header:
+                    continue
             cells = row or [""] * needed
             if len(cells) < needed:
                 if not found:  # another format altogether
@@ -64,7 +75,14 @@ class TableReader(FileReader):
                     raise DataError(self.path, problem, line=line, hint=hint)
                 cells += [""] * (needed - len(cells))  # a bad line, skipped like others with an empty side
             found = True
-            yield Example(line, {column: " ".join(cells[place].split("\n")) for column, place in self._places.items()})
+            yield Example(line, {column: " ".join(cells[place].split("\n")) for column, place in places.items()})
+
+    def _place(self, field: int | str, line: int, first: Sequence[str]) -> int:
+        """Return the place of a field, given the first row. Raises DataError for a name that it has not."""
+        names = [cell.strip() for cell in first]
+        if isinstance(field, str) and field not in names:
+            raise DataError(self.path, f"the header has no '{field}'", line=line, hint=nearest(field, names))
+        return field if isinstance(field, int) else names.index(field)
 
 
 class TableLayout(NamedTuple):

@@ -361,3 +361,13 @@ def test_each_line_is_named_by_its_number(tmp_path):
 def test_a_missing_file_of_numbered_lines_is_refused(tmp_path):
     with pytest.raises(DataError, match="there is no such file"):
         list(numbered(tmp_path / "none"))
+
+
+@pytest.mark.parametrize("kind", ["tsv", "csv"])
+def test_fields_are_named_by_the_header(kind, tmp_path):
+    sign = "\t" if kind == "tsv" else ","
+    path = tmp_path / f"a.{kind}"
+    path.write_text("\n".join(sign.join(row) for row in [("id", "German", "English"), ("7", "Hund", "dog")]) + "\n")
+    assert read(kind, file=str(path), fields={"source": "English", "target": 2}) == [(2, "dog", "Hund")]
+    with pytest.raises(DataError, match=r":1: the header has no 'Englisch' \(did you mean 'English'\?\)"):
+        read(kind, file=str(path), fields={"source": "Englisch", "target": 2})

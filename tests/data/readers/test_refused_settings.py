@@ -43,7 +43,7 @@ REFUSED = [
     ("squad", ("text", "label"), FILE, "name", "reads passage, question, answer"),
     ("suggestions", TEXT, FILE, "", "a text and its translation"),
     ("tsv", PAIR, {**FILE, "fields": {"source": 1}}, "fields", "source, target"),
-    ("tsv", PAIR, {**FILE, "fields": {"source": 0, "target": 1}}, "fields.source", "must be at least 1, not 0"),
+    ("tsv", PAIR, {**FILE, "fields": {"source": 0, "target": 1}}, "fields.source", "must be at least 1 or text, not 0"),
 ]
 
 
