@@ -72,19 +72,19 @@ def add_command(
     from regard.memory import TranslationMemory, read_units
 
     _check_codes(languages or ())
-    made, told = not memory.exists(), say_unless(quiet)
+    made, report = not memory.exists(), say_unless(quiet)
     store = TranslationMemory(memory, languages)
     try:
         for file in files or []:
-            units = read_units(file, store.languages, everything=everything, say=told)
-            told(f"{file}: {store.add(one._replace(author=author) for one in units):,} new segments")
+            units = read_units(file, store.languages, everything=everything, say=report)
+            report(f"{file}: {store.add(one._replace(author=author) for one in units):,} new segments")
     except RegardError:
         if made and not len(store):  # an empty memory of wrong languages would refuse the right ones
             store.close()
             for ending in ("", "-wal", "-shm"):
                 memory.with_name(memory.name + ending).unlink(missing_ok=True)
         raise
-    told(f"{memory}: {len(store):,} segments, {' → '.join(store.languages)}")
+    report(f"{memory}: {len(store):,} segments, {' → '.join(store.languages)}")
 
 
 def _check_codes(codes: Sequence[str]) -> None:
