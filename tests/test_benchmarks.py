@@ -7,6 +7,7 @@ import runpy
 import subprocess
 import sys
 import threading
+from collections import Counter
 from multiprocessing.connection import Connection
 from types import SimpleNamespace
 
@@ -20,8 +21,9 @@ from regard.errors import ConfigError
 from regard.ops.plain import plain
 from regard.records import EOS
 
-NAMES = ("adaptation", "bulk", "confirmations", "layers", "looking_back", "oracles", "startup", "timing", "unigram")
-adaptation, bulk, confirmations, layers, looking_back, oracles, startup, timing, unigram = map(benchmark, NAMES)
+NAMES = ("adaptation", "bulk", "confirmations", "hints", "layers", "looking_back", "oracles", "startup", "timing",
+         "unigram")  # fmt: skip
+adaptation, bulk, confirmations, hints, layers, looking_back, oracles, startup, timing, unigram = map(benchmark, NAMES)
 PROGRAMS = sorted(path.stem for path in FOLDER.glob("*.py") if "\nif __name__" in path.read_text("utf-8"))
 
 
@@ -56,6 +58,16 @@ def test_repeated_errors_are_words_that_a_correction_has_added(tmp_path):
     found = confirmations.streamed(predictor, pairs, memory, memory)
     assert (found.texts, found.errors) == (["a c", "a c c d", "a c", "b d"], [0, 0, 0, 0])
     assert confirmations.figures(found, alone, pairs)["bleu"] == pytest.approx(100)
+
+
+def test_terms_are_given_in_their_most_frequent_form_and_found_in_another():
+    pair = ("the files here", "die Dateien hier")
+    asked = [hints.given_terms({"files": ["Dateien", "Datei"]}, Counter(Datei=9, Dateien=3, Datum=20), pair)]
+    assert [(one.source, one.targets) for one in asked[0].glossary.entries] == [("files", ("Datei",))]
+    used, right, inflected = zip(*(hints.shares(asked, [pair], [text]) for text in
+                                   ("Dateien da", "Datei da", "da")), strict=True)  # fmt: skip
+    assert [one[:6] for one in used] == ["1 of 1", "1 of 1", "0 of 1"]
+    assert [one[:6] for one in right] == [one[:6] for one in inflected] == ["1 of 1", "0 of 1", "0 of 1"]
 
 
 def test_adaptation_figures_are_means_with_the_widest_interval():
