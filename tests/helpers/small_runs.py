@@ -1,5 +1,6 @@
 """Texts and settings with which a run takes a second, and the command line as a test calls it."""
 
+import json
 from pathlib import Path
 from typing import NamedTuple
 
@@ -40,6 +41,20 @@ def write_texts(folder: Path) -> list[str]:
     for side, name in enumerate(("a.en", "a.de")):
         (folder / name).write_text("".join(f"{pair[side]}\n" for pair in PAIRS), encoding="utf-8")
     return ["--source", str(folder / "a.en"), "--target", str(folder / "a.de")]
+
+
+def trained_in(folder: Path, settings: str) -> Path:
+    """Trains the run FOLDER/run by these lines of a config; returns the folder."""
+    (folder / "config.yaml").write_text(f"{settings}run: {folder / 'run'}\n", encoding="utf-8")
+    done = regard("train", folder / "config.yaml", "--quiet", "device=cpu")
+    assert done.code == 0, done.said
+    return folder
+
+
+def figures_of(*words: object) -> dict[str, float]:
+    """`regard evaluate` with these words → the figures of the first system by their names."""
+    (first, *_) = json.loads(regard("evaluate", *words, "--json").printed)["systems"]
+    return {one["name"]: one["value"] for one in first["scores"]}
 
 
 def unsaid(done: Done, *parts: str) -> list[str]:

@@ -5,6 +5,7 @@ import math
 
 import pytest
 import torch
+from small_runs import figures_of, trained_in
 from small_runs import regard as command
 
 import regard
@@ -103,20 +104,16 @@ def run(tmp_path_factory):
     rows = [(", ".join(dict.fromkeys(names[word] for word in pair if word in names)) or "-", pair) for pair in pairs]
     (folder / "a.tsv").write_text("".join(f"{labels}\t{' '.join(pair)}\n" for labels, pair in rows))
     part = f"{{name: tsv, file: {folder / 'a.tsv'}, fields: {{labels: 1, text: 2}}}}"
-    (folder / "config.yaml").write_text(
+    return trained_in(
+        folder,
         f"task: multi_label\ndata: {{train: {part}, dev: {part}, test: {part}}}\n"
         "model: {dim: 8, dropout: 0.0, encoder: embeddings, pooling: attention}\n"
-        "training: {batch_sentences: 40, learning_rate: 0.05, max_updates: 60, validate_every: 30, average: 1}\n"
-        f"run: {folder / 'run'}\n"
+        "training: {batch_sentences: 40, learning_rate: 0.05, max_updates: 60, validate_every: 30, average: 1}\n",
     )
-    done = command("train", folder / "config.yaml", "--quiet", "device=cpu")
-    assert done.code == 0, done.said
-    return folder
 
 
 def test_a_run_is_evaluated_and_predicts(run):
-    scores = json.loads(command("evaluate", run / "run", "--json").printed)["systems"][0]["scores"]
-    assert [one["value"] for one in scores] == pytest.approx([100, 100, 100, 0])
+    assert [*figures_of(run / "run").values()] == pytest.approx([100, 100, 100, 0])
     done = command("predict", run / "run", "red dog", "x x", "--json")
     first, second = map(json.loads, done.printed.splitlines())
     assert ({*first["labels"]}, second["labels"], second["text"]) == ({"animal", "colour"}, [], "-")

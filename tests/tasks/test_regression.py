@@ -5,6 +5,7 @@ import math
 
 import pytest
 import torch
+from small_runs import figures_of, trained_in
 from small_runs import regard as command
 from small_runs import unsaid
 
@@ -83,20 +84,16 @@ def run(tmp_path_factory):
     rows = [f"{10 * (text.count('good') - text.count('bad'))}\t{text}\n" for text in texts]
     (folder / "a.tsv").write_text("stars\ttext\n" + "".join(rows))
     part = f"{{name: tsv, file: {folder / 'a.tsv'}, fields: {{number: stars, text: text}}}}"
-    (folder / "config.yaml").write_text(
+    return trained_in(
+        folder,
         f"task: regression\ndata: {{train: {part}, dev: {part}, test: {part}}}\n"
         "model: {dim: 8, dropout: 0.0, encoder: {name: recurrent, hidden_dim: 8}, pooling: mean}\n"
-        "training: {batch_sentences: 25, learning_rate: 0.03, max_updates: 90, validate_every: 30, average: 1}\n"
-        f"run: {folder / 'run'}\n"
+        "training: {batch_sentences: 25, learning_rate: 0.03, max_updates: 90, validate_every: 30, average: 1}\n",
     )
-    done = command("train", folder / "config.yaml", "--quiet", "device=cpu")
-    assert done.code == 0, done.said
-    return folder
 
 
 def test_a_run_is_evaluated_predicts_and_explains(run):
-    scores = json.loads(command("evaluate", run / "run", "--json").printed)["systems"][0]["scores"]
-    figures = {one["name"]: one["value"] for one in scores}
+    figures = figures_of(run / "run")
     assert figures["pearson"] > 95 and figures["spearman"] > 90 and figures["mean absolute error"] < 6
     done = command("predict", run / "run", "good good film", "--json")
     assert json.loads(done.printed)["number"] == pytest.approx(20, abs=8)

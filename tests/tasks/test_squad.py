@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 import torch
+from small_runs import figures_of, trained_in, unsaid
 from small_runs import regard as command
-from small_runs import unsaid
 
 import regard
 from regard.answers import SpanPrediction
@@ -163,23 +163,21 @@ def questions(count):
 def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("squad")
     train, dev = squad(folder / "train.json", questions(48)), squad(folder / "dev.json", questions(24))
-    (folder / "config.yaml").write_text(
+    return trained_in(
+        folder,
         f"task: {{name: reading, no_answer: true}}\ndata: {{train: {{name: squad, file: {train}}}, dev: {dev}}}\n"
         "model: {dim: 16, dropout: 0.0, encoder: {name: recurrent, hidden_dim: 16}, window: 32, stride: 16,"
         " question_encoder: {name: recurrent, hidden_dim: 16}}\n"
         "training: {batch_sentences: 24, learning_rate: 0.02, max_updates: 60, validate_every: 30, average: 1}\n"
-        "evaluation: {metrics: [squad_exact_match, {name: word_f1, questions: unanswerable}]}\n"
-        f"run: {folder / 'run'}\n"
+        "evaluation: {metrics: [squad_exact_match, {name: word_f1, questions: unanswerable}]}\n",
     )
-    done = command("train", folder / "config.yaml", "--quiet", "device=cpu")
-    assert done.code == 0, done.said
-    return folder
 
 
 def test_squad_is_learnt_evaluated_and_answered_in_its_own_form(run):
-    scored = command("evaluate", run / "run", f"data.test={run / 'dev.json'}", "--json")
-    figures = {one["name"]: one["value"] for one in json.loads(scored.printed)["systems"][0]["scores"]}
-    assert figures == {"squad exact match": 100.0, "word f1 (unanswerable)": 100.0}
+    assert figures_of(run / "run", f"data.test={run / 'dev.json'}") == {
+        "squad exact match": 100.0,
+        "word f1 (unanswerable)": 100.0,
+    }
     file = run / "predictions.json"
     assert command("predict", run / "run", "-i", run / "dev.json", "-o", file).code == 0
     given = json.loads(file.read_text())
