@@ -29,7 +29,7 @@ from regard.recipes.no_pairs import word_by_word
 from regard.registry import Choice
 from regard.reports.data_check import read_text_pairs
 from regard.reports.forecast import FORECAST_SCORES, pairs_facts, pilot_fit, texts_facts
-from regard.reports.forecast.pilot_fits import EVALUATED_LINES
+from regard.reports.forecast.forecast import EVALUATED_LINES
 from regard.reports.forecast.unpaired import identical_dictionary, word_space
 from regard.text.words import cut_words
 

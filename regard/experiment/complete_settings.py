@@ -28,7 +28,7 @@ from regard.data.examples import Example
 from regard.data.readers import READERS
 from regard.errors import ConfigError, Fault, RegardError
 from regard.experiment.checks import check_model, impossible_settings, ineffective_settings, unused_metrics
-from regard.experiment.corrections import as_changes, names_corrections, with_corrections
+from regard.experiment.corrections import as_changes, check_files, names_corrections, upgraded, with_corrections
 from regard.experiment.data import by_ending, is_learnt_from
 from regard.experiment.initial import (
     adaptation_defaults,
@@ -47,7 +47,6 @@ from regard.experiment.own_parts import load_parts, missing_parts, named_parts
 from regard.experiment.settings import Experiment
 from regard.experiment.sizes import FEW_PAIRS, LARGE_DATA, held_out_fraction, task_defaults
 from regard.experiment.time_plan import pace_defaults, size_defaults
-from regard.experiment.upgrade import check_files, upgraded
 from regard.models import MODELS, Model
 from regard.synonyms import equivalent
 from regard.tasks import TASKS, task_class

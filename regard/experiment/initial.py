@@ -10,12 +10,11 @@ from typing import Any
 from regard.attention.recipes import as_yaml
 from regard.config import SETTINGS_FILE, Taken, lay, marked, read_settings, read_yaml, settings_file
 from regard.errors import CheckpointError, ConfigError
-from regard.experiment.corrections import KIND, texts_of
+from regard.experiment.corrections import KIND, texts_of, upgraded
 from regard.experiment.data import DataSettings
 from regard.experiment.huggingface import CONFIG, absolute, huggingface_settings, is_huggingface
 from regard.experiment.settings import Experiment
 from regard.experiment.sizes import SENTENCE_PIECES, held_out_fraction
-from regard.experiment.upgrade import upgraded
 from regard.models import MODELS
 from regard.models.settings import TranslatorSettings
 from regard.tasks import TASKS, task_class

@@ -18,11 +18,11 @@ from regard.config.bounds import NotNegative
 from regard.data.collate import collate
 from regard.data.columns import Columns
 from regard.data.columns.sentences import sentences_in
-from regard.layers.gated_blocks import GatedBlocks
 from regard.models.model import ROUTE
 from regard.models.second_pass import (
     Draft,
     DraftIds,
+    GatedBlocks,
     SecondPass,
     SecondPassSettings,
     build_second,

@@ -7,7 +7,8 @@ from typing import Annotated, Any, NamedTuple, cast
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn import functional
 
 from regard.attention import name_columns
 from regard.config import Before, Doc
@@ -16,15 +17,61 @@ from regard.decoders.decoder import Decoder
 from regard.heads.head import Head
 from regard.layers.embedders.embedder import Embedder
 from regard.layers.feedforwards import FEEDFORWARDS
-from regard.layers.gated_blocks import BlocksState, GatedBlocks
-from regard.layers.transformer_block import TransformerBlock
+from regard.layers.shared_source import SharedSource, shared
+from regard.layers.transformer_block import BlockPast, TransformerBlock
 from regard.models.build import build_sockets
 from regard.models.model import Distributions, Generator, WrittenColumn
 from regard.models.settings import HEADS_OF_FOUR, AttentionChoice, TranslatorSettings
 from regard.models.translator import Translator, Writing
 from regard.ops.kernels.search import Rules
-from regard.records import BOS, EOS, PAD, SOURCE, TARGET, Batch, Decoded, Encoded, State, Step
+from regard.ops.modules import module_list
+from regard.records import BOS, EOS, PAD, SOURCE, TARGET, Batch, Decoded, Encoded, State, Step, select
 from regard.registry import Choice
+
+
+class BlocksState(NamedTuple):
+    """State of generated rows in gated blocks."""
+
+    pasts: tuple[BlockPast, ...]
+    source: SharedSource
+
+    def select(self, rows: Tensor) -> "BlocksState":
+        """Rows in that order."""
+        return BlocksState(select(self.pasts, rows), self.source.select(rows))
+
+
+class GatedBlocks(nn.Module):
+    """x + G (block(x) - x), block after block; block(x) attends to the words before, then to a memory.
+
+    With the initial G = 0, x is unchanged to the bit. A matrix learns its share of a block from the first update on,
+    like the zero convolutions of https://arxiv.org/abs/2302.05543; a single number would learn slowly.
+    """
+
+    def __init__(self, blocks: Sequence[TransformerBlock]) -> None:
+        """`blocks` (dim → dim) have attention to a memory."""
+        super().__init__()
+        self.blocks = module_list(blocks)
+        self.gates = nn.ParameterList(nn.Parameter(torch.zeros(block.dim, block.dim)) for block in blocks)
+
+    def start(self, seen: Encoded) -> BlocksState:
+        """Return the state with the memory (batch, place, its width), projected once for each row."""
+        return BlocksState((BlockPast(),) * len(self.blocks), shared([block.begin(seen) for block in self.blocks]))
+
+    def forward(
+        self, states: Tensor, state: BlocksState, *, need_weights: bool = False
+    ) -> tuple[Tensor, Tensor | None, BlocksState]:
+        """states (rows, n, dim) → states, weights (rows, n, place) of the last block if asked for, the state after."""
+        source = state.source if states.shape[1] == 1 else state.source.unfolded()
+        pasts, looked = [], []
+        for number, (block, gate) in enumerate(zip(self.blocks, self.gates, strict=True)):
+            reading = source.reading(number)
+            changed, past, seen = block.run(states, None, state.pasts[number], reading, need_weights=need_weights)
+            states = states + functional.linear(changed - states, gate)
+            pasts.append(past)
+            looked.append(seen)
+        weights = None if looked[-1] is None else looked[-1].weights
+        return states, weights, BlocksState(tuple(pasts), source.after(looked))
+
 
 DRAFT = "draft"  # the column that a two-pass model generates itself
 WIDER = 4  # ratio of a block's hidden layer to its states

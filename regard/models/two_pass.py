@@ -16,9 +16,9 @@ from regard.config import Doc
 from regard.data.collate import collate
 from regard.data.columns import Columns
 from regard.errors import PartError, nearest
-from regard.layers.gated_blocks import GatedBlocks
 from regard.models.second_pass import (
     Draft,
+    GatedBlocks,
     Rereading,
     SecondPass,
     SecondPassSettings,

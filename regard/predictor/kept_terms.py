@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from regard.data.readers.line_stream import chunks_of_lines
+from regard.data.readers.lines import chunks_of_lines
 from regard.documents.glossary import Glossary
 from regard.errors import ConfigError, DataError
 from regard.memory import SegmentMemory

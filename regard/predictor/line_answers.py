@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from regard.answers import answer_of
-from regard.data.readers.line_stream import chunks_of_lines
+from regard.data.readers.lines import chunks_of_lines
 from regard.data.readers.squad import SquadReader, squad_questions
 from regard.documents.files import PACKAGES, SUFFIXES, FileError
 from regard.documents.numeral_faults import compared

@@ -12,11 +12,11 @@ from regard.errors import ConfigError, DataError
 from regard.evaluation import METRICS, Interval, interval_of
 from regard.evaluation.metric import Statistics, corpus_of
 from regard.explain.quality import QUALITY_FEATURES, WrittenSentence
-from regard.explain.relevance.grading import rank_correlation
 from regard.models import Model
 from regard.predictor import Predictor
 from regard.records import Batch
 from regard.registry import Choice
+from regard.reports.explanations import rank_correlation
 from regard.results import Prediction
 from regard.runs.texts import Say
 from regard.tasks.examples import Examples, as_rows

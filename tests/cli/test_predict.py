@@ -19,7 +19,7 @@ from regard import predictor
 from regard.cli.app import app
 from regard.cli.predict import N_BEST
 from regard.config import parse_changes
-from regard.data.readers.line_stream import READ_BYTES, chunks_of_lines
+from regard.data.readers.lines import READ_BYTES, chunks_of_lines
 from regard.documents.files import FileError
 from regard.errors import ConfigError, DataError, TooLongError
 from regard.predictor.setup import NATIVE

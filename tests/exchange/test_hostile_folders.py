@@ -15,7 +15,7 @@ from regard.exchange import format_of
 from regard.exchange.format import ReadOptions
 from regard.exchange.huggingface import read_config, search_of
 from regard.exchange.marian.files import read_model
-from regard.exchange.marian.lexicon import checksum, read_lexicon
+from regard.exchange.marian.format import checksum, read_lexicon
 from regard.exchange.marian.shape import read_shape
 from regard.exchange.vocabularies import _piece_list
 from regard.exchange.weights import check_safetensors, read_weights

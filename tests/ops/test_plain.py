@@ -17,8 +17,8 @@ import regard
 from regard.attention import SCORES, SPANS
 from regard.attention.attention import Attention, Heads
 from regard.attention.kernels import choose, chunked
-from regard.attention.weightings.projection import project
 from regard.attention.weightings.softmax import SoftmaxWeighting
+from regard.attention.weightings.sparsemax import project
 from regard.experiment import read_experiment
 from regard.heads import HEADS
 from regard.layers.recurrent import RECURRENT

@@ -16,7 +16,7 @@ from regard.recipes.best import BEST_STEPS, networks, page, phrases, program
 from regard.recipes.best.pairs import BestTexts, write_lines
 from regard.recipes.best.step import StepResult
 from regard.recipes.best.workshop import Workshop
-from regard.reports.forecast import hopeless_plan
+from regard.reports.forecast import coefficients
 from regard.results import TextPrediction
 from regard.runs import Run, train_run
 
@@ -72,7 +72,7 @@ def test_recombination_that_the_user_turns_off_stays_off(texts, monkeypatch, cha
 def pace_of(monkeypatch, seconds):
     """Let every network take so many seconds for an update of 64 pairs."""
     monkeypatch.setattr(time_plan, "measured_pace", lambda experiment: TrainingPace(seconds, 64, seconds))
-    monkeypatch.setattr(hopeless_plan, "examples_of_update", lambda experiment: 64)
+    monkeypatch.setattr(coefficients, "examples_of_update", lambda experiment: 64)
 
 
 def test_a_network_that_would_stay_far_below_phrases_leaves_them_the_time(texts, monkeypatch):

@@ -12,20 +12,22 @@ from regard.models.settings import AttentionSettings
 from regard.ops.plain import is_plain
 from regard.registry import Choice
 from regard.reports.bench.bench import (
+    USUAL_MECHANISMS,
     LengthTiming,
+    Mechanism,
     Pass,
     Timing,
     Workload,
     bench,
     bench_report,
     expected_bytes,
+    mechanisms_of,
     memory_table,
     peak_bytes,
     plot,
     slope,
     time_table,
 )
-from regard.reports.bench.mechanisms import USUAL_MECHANISMS, Mechanism, mechanisms_of
 from regard.reports.report import check_plot
 
 CPU = torch.device("cpu")

@@ -11,10 +11,20 @@ from torch.testing import assert_close
 
 from regard.errors import ConfigError
 from regard.explain.relevance import Question
-from regard.explain.relevance.grading import FRACTIONS, curves, rank_correlation
 from regard.predictor import load
 from regard.registry import Choice
-from regard.reports.explanations import TWIN, UNTRAINED, CurveFigure, Grade, grade_run, ranking, table
+from regard.reports.explanations import (
+    FRACTIONS,
+    TWIN,
+    UNTRAINED,
+    CurveFigure,
+    Grade,
+    curves,
+    grade_run,
+    rank_correlation,
+    ranking,
+    table,
+)
 
 
 class Sum(Question):

@@ -11,7 +11,7 @@ from regard.recipes.best import BEST_STEPS, phrases, phrases_advice, program
 from regard.recipes.best.phrases import PhraseTimes
 from regard.recipes.best.program import PHRASES_LEAD
 from regard.recipes.best.step import NoGainError
-from regard.reports.forecast import hopeless_plan
+from regard.reports.forecast import coefficients
 
 FREE = [change for change in SMALL if "max_updates" not in change]
 
@@ -77,14 +77,14 @@ def test_phrases_need_no_advice(tmp_path):
 def test_too_few_updates_for_the_pairs_are_one_warning(tmp_path, monkeypatch, seconds, changes, warned):
     """Ten minutes of updates that take five seconds are 102, and 85 % of them are trained."""
     few = experiment(tmp_path, 3_000, "training.max_minutes=10", *([] if changes else FREE), *changes)
-    monkeypatch.setattr(hopeless_plan, "examples_of_update", lambda experiment: 64)
+    monkeypatch.setattr(coefficients, "examples_of_update", lambda experiment: 64)
     updates = round(10 * 60 * TRAINING / seconds)
-    said = hopeless_plan.hopeless_plan(few, updates)
+    said = coefficients.hopeless_plan(few, updates)
     assert bool(said) is warned
     if warned:
         assert said.startswith("about 102 updates in 10 minutes stay below")
-        assert hopeless_plan.hopeless_plan(experiment(tmp_path, 3_000, *SMALL), updates) == ""  # no limit of time
-        assert hopeless_plan.hopeless_plan(few, None) == ""
+        assert coefficients.hopeless_plan(experiment(tmp_path, 3_000, *SMALL), updates) == ""  # no limit of time
+        assert coefficients.hopeless_plan(few, None) == ""
 
 
 def test_train_warns_of_a_hopeless_plan_and_trains(tmp_path, monkeypatch):

@@ -5,9 +5,8 @@ import math
 
 import pytest
 import torch
-from small_runs import figures_of, trained_in
+from small_runs import figures_of, trained_in, unsaid
 from small_runs import regard as command
-from small_runs import unsaid
 
 import regard
 from regard.data.columns import learn_columns

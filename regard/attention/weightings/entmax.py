@@ -6,7 +6,7 @@ from annotated_types import Gt, Le
 from torch import Tensor
 
 from regard.attention.parts import View, Weighting
-from regard.attention.weightings.projection import project
+from regard.attention.weightings.sparsemax import project
 from regard.config import Doc
 
 

@@ -20,8 +20,7 @@ from regard.exchange.certificate import sampled_texts
 from regard.exchange.format import Program, json_object
 from regard.exchange.marian.files import EMBEDDINGS, QUANT_MULT, StoredTensor, is_product, quantised, write_bin
 from regard.exchange.marian.folder import ModelFiles, find_files, model_files, ungzipped
-from regard.exchange.marian.format import MarianExport, MarianFormat
-from regard.exchange.marian.lexicon import BinaryShortlist, write_lexicon
+from regard.exchange.marian.format import BinaryShortlist, MarianExport, MarianFormat, write_lexicon
 from regard.exchange.marian.pieces import UNUSED
 from regard.exchange.marian.shape import NetworkShape
 from regard.exchange.marian.weights import tensor_rows

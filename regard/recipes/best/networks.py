@@ -21,7 +21,7 @@ from regard.recipes.best.pairs import write_lines
 from regard.recipes.best.phrases import back_translated, kept_back_translations
 from regard.recipes.best.step import NO_TIME, BestStep, Family, NoGainError
 from regard.recipes.best.workshop import Workshop, of_time
-from regard.reports.forecast.hopeless_plan import hopeless_plan
+from regard.reports.forecast.coefficients import hopeless_plan
 from regard.runs import Run
 from regard.statistical.recombination import recombined_pairs
 from regard.training.settings import LIMITS

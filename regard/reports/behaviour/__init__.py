@@ -5,10 +5,10 @@ from regard.reports.behaviour.behaviour import (
     BehaviourResults,
     behaviour_report,
     check_contestants,
+    read_suites,
     sampled_cases,
 )
 from regard.reports.behaviour.contestants import Contestant, is_url, open_contestants
-from regard.reports.behaviour.own import read_suites
 from regard.reports.behaviour.suite import Case, CodePair, Suite
 from regard.reports.behaviour.suites import SUITES
 

@@ -5,15 +5,18 @@ from regard.reports.forecast.forecast import (
     NEAR_ZERO,
     Forecast,
     PairsFacts,
+    PilotFit,
     Road,
     forecast,
     forecast_pairs,
     forecast_texts,
     pairs_facts,
+    pilot_fit,
+    pilot_fits,
+    split_pairs,
 )
 from regard.reports.forecast.forecast_report import forecast_report
 from regard.reports.forecast.learning_curve import Band, LearningCurve, LinearFit, SlopePriors
-from regard.reports.forecast.pilot_fits import PilotFit, pilot_fit, pilot_fits, split_pairs
 from regard.reports.forecast.unpaired import TextsFacts, eigenvector_distance, texts_facts
 
 __all__ = [
