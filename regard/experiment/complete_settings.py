@@ -273,7 +273,7 @@ def _completed(
     _fit(defaults, given, settings.get("training", {}))
     first = (one.texts for one in islice(learnt_examples(given), _FIRST))
     defaults = lay(defaults, task.spec.defaults_by_data(first))
-    if pairs < FEW_PAIRS.stop:
+    if pairs < FEW_PAIRS.stop or sizes.updates:  # few pieces
         _spell_all(defaults.get("text", {}).get("tokenizer", {}), given)
     try:
         experiment = read_settings(Experiment, lay(defaults, settings))

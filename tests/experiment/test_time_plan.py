@@ -226,12 +226,14 @@ def test_pairs_are_recombined_for_a_network_alone(many_files, change):
     assert read_experiment(None, [*many_files, change]).data.recombination is None
 
 
-def test_few_pieces_are_enough_for_the_characters_of_chinese(tmp_path):
-    (tmp_path / "m.en").write_text("a line\n" * 900, encoding="utf-8")
-    (tmp_path / "m.zh").write_text(
-        "".join(f"{chr(0x4E00 + 2 * n)}{chr(0x4E01 + 2 * n)}\n" for n in range(900)), "utf-8"
-    )
-    settings = read_experiment(None, [f"data.train.{side}={tmp_path}/m.{code}" for side, code in SIDES]).text.tokenizer
+@pytest.mark.parametrize(("pairs", "limits"), [(900, []), (20_000, ["training.max_core_minutes=4"])])
+def test_few_pieces_are_enough_for_the_characters_of_chinese(pairs, limits, tmp_path, monkeypatch):
+    monkeypatch.setattr(time_plan, "measured_speed", lambda experiment, size: 1_000.0)
+    (tmp_path / "m.en").write_text("a line\n" * pairs, encoding="utf-8")
+    places = [2 * (n % 900) for n in range(pairs)]
+    (tmp_path / "m.zh").write_text("".join(f"{chr(0x4E00 + one)}{chr(0x4E01 + one)}\n" for one in places), "utf-8")
+    files = [f"data.train.{side}={tmp_path}/m.{code}" for side, code in SIDES]
+    settings = read_experiment(None, [*files, *limits], say=lambda _: None).text.tokenizer
     assert settings.settings["size"] > 2 * 1_800
 
 
