@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 N_BEST = "decoding.search.n_best"
 _CHANGE = re.compile(r"[A-Za-z_][\w.-]*=")  # of a setting; anything else is a text
+_FILE_NAME = re.compile(r"[^\s:]*/\S*|\S+\.[A-Za-z]\w{1,4}")  # a path, or a name with an ending
 _LONGEST_NAME = 256  # characters of a file
 _with_texts = partial(typer.Option, rich_help_panel="Input and output")
 _in_bulk = partial(typer.Option, rich_help_panel="Bulk")
@@ -218,8 +219,33 @@ def _predict_lines(run: Path, words: list[str], source: Path | None, output: Pat
         warn('the text is empty (to read lines of stdin, leave "" out)')
     sure = Abstention(given.abstain, predictor, run, warn)
     name = str(source or (ARGUMENT if texts else "stdin"))
-    blocks = answer_blocks(predictor, document, source or lines, kept, sure, shown, memory, name=name, raw=given.raw)
+    read = source and (_table_lines(predictor, source) or source)
+    blocks = answer_blocks(predictor, document, read or lines, kept, sure, shown, memory, name=name, raw=given.raw)
     _write(blocks, output)
+
+
+def _table_lines(predictor: "Predictor", path: Path) -> BytesIO | None:
+    """Return the given columns of a table in the fields of the run's training set; None for other files."""
+    from regard.data.readers import READERS
+    from regard.errors import RegardError
+    from regard.experiment.data import by_ending
+    from regard.registry import Choice
+
+    kind = by_ending(str(path))
+    if kind is None or predictor.task.answer.written:
+        return None
+    try:
+        train, given = predictor.run.experiment.reader("train"), predictor.task.inputs
+        fields = {} if train is None else train.settings.get("fields") or {}
+        if train is None or train.name != kind["name"] or not {*given} <= fields.keys():
+            return None
+        own = {name: fields[name] for name in given}
+        reader = READERS.build(Choice(train.name, {"file": str(path), "fields": own}), tuple(given), place="--input")
+        texts = ["\t".join(one.texts[name] for name in given) for one in reader]
+    except RegardError:  # no run, or a table without the field of the answer: its lines are read as they are
+        return None
+    say(f"{path.name}: " + ", ".join(f"{name} in field {field}" for name, field in own.items()))
+    return BytesIO("".join(f"{text}\n" for text in texts).encode())
 
 
 def _predict_shards(run: Path, words: list[str], folder: Path | None, given: _Given, bulk: tuple[Any, ...]) -> None:
@@ -257,6 +283,8 @@ def _texts_and_changes(words: list[str], source: Path | None) -> tuple[list[str]
     for text in filter(None, texts):
         if len(text) < _LONGEST_NAME and Path(text).exists():
             raise ConfigError(text, "is a file", f"to translate it: --input {text}")
+        if _FILE_NAME.fullmatch(text):
+            warn(f"there is no file '{text:.60}': it is answered as a text (a file: --input FILE)")
         if source is not None:
             raise ConfigError("--input", "does not go with a text on the command line", "leave one out")
     return texts, [word for word in words if _CHANGE.match(word)]

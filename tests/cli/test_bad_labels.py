@@ -214,3 +214,17 @@ def test_exchanged_texts_and_labels_are_refused(folder, task, label):
     reader = f"data.train={{name: tsv, file: '{folder / 'a.tsv'}', fields: {{text: 1, {label}: 2}}}}"
     done = regard("train", reader, *TINY, f"task={task}", "--run", folder / "run")
     assert done.code == 2 and unsaid(done, "of 60 different label", "occur once", "may be exchanged") == []
+
+
+def test_a_table_to_predict_is_read_in_the_fields_of_the_run(trained, tmp_path):
+    (tmp_path / "a.tsv").write_text("".join(ROWS[:4]))
+    (tmp_path / "texts.tsv").write_text("".join(row.split("\t")[1] for row in ROWS[:4]))
+    tables, texts = (regard("predict", trained, "-i", tmp_path / name, "--json") for name in ("a.tsv", "texts.tsv"))
+    assert "text in field 2" in tables.said and "in field" not in texts.said
+    assert tables.printed == texts.printed and len(tables.printed.splitlines()) == 4
+
+
+@pytest.mark.parametrize(("text", "warned"), [("reviews.tzt", 1), ("data/reviews", 1), ("so good", 0), ("good", 0)])
+def test_a_name_of_no_file_is_answered_with_a_warning(trained, text, warned):
+    done = regard("predict", trained, text)
+    assert (done.code, done.said.count(f"there is no file '{text}'")) == (0, warned)
