@@ -109,12 +109,20 @@ def sized_columns(experiment: Experiment, small: Columns) -> dict[str, Any]:
 def size_defaults(given: Experiment, settings: Mapping[str, Any], pairs: int, say: _Say | None) -> PlannedSettings:
     """Return defaults by the size of the data, or by the time: as planned at the start of a resumed run."""
     if not _may_be_planned(settings, given):
-        return PlannedSettings(defaults_for(pairs))
+        return PlannedSettings(defaults_for(pairs, _limit(given, pairs)))
     if given.run is not None and (given.run / SETTINGS_FILE).is_file():
         before = read_yaml(given.run / SETTINGS_FILE)
         kept = {group: before.get(group, {}) for group in ("text", "model", "training")}
+        kept["data"] = {"recombination": before.get("data", {}).get("recombination")}
         return PlannedSettings(lay(defaults_for(pairs), kept))
     return _planned_defaults(given, pairs, say) if say else PlannedSettings(defaults_for(pairs))
+
+
+def _limit(experiment: Experiment, pairs: int) -> int | None:
+    """Return the updates that training.max_updates and max_epochs allow; None: as many as the size has."""
+    training, size = experiment.training, size_for(pairs)
+    read = training.max_epochs and round(training.max_epochs * pairs * SENTENCE_PIECES / size.batch_tokens)
+    return min((one for one in (training.max_updates, read) if one), default=None)
 
 
 def pace_defaults(

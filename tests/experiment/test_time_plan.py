@@ -202,7 +202,7 @@ def many_files(tmp_path):
     return [f"data.train.source={tmp_path}/m.en", f"data.train.target={tmp_path}/m.de"]
 
 
-@pytest.mark.parametrize("limit", ["max_updates=70", "max_epochs=10", "max_minutes=4"])
+@pytest.mark.parametrize("limit", ["max_updates=700", "max_epochs=50", "max_minutes=4"])
 def test_few_pairs_are_recombined_and_the_rate_falls_until_the_limit(limit, many_files, monkeypatch):
     monkeypatch.setattr(time_plan, "measured_speed", lambda experiment, size: 5_000.0)
     experiment = read_experiment(None, [*many_files, f"training.{limit}"], say=lambda line: None)
@@ -215,10 +215,22 @@ def test_a_setting_of_the_schedule_refines_that_of_the_size(many_files):
     assert (schedule.name, schedule.settings["updates"], schedule.settings["warmup"]) == ("cosine", 60, 300)
 
 
-def test_pairs_that_there_is_no_time_to_read_often_are_not_recombined(many_files, monkeypatch):
-    monkeypatch.setattr(time_plan, "measured_speed", lambda experiment, size: 1_000.0)
-    experiment = read_experiment(None, [*many_files, "training.max_minutes=4"], say=lambda _: None)
+@pytest.mark.parametrize("limit", ["max_updates=600", "max_epochs=40", "max_minutes=2"])
+def test_pairs_that_are_not_read_often_are_not_recombined(limit, many_files, monkeypatch):
+    monkeypatch.setattr(time_plan, "measured_speed", lambda experiment, size: 4_000.0)
+    experiment = read_experiment(None, [*many_files, f"training.{limit}"], say=lambda _: None)
     assert experiment.data.recombination is None and experiment.training.schedule.name == "inverse_sqrt"
+
+
+@pytest.mark.parametrize("speed", [4_000.0, 9_000.0])
+def test_a_run_that_has_begun_keeps_its_recombination(speed, many_files, monkeypatch, tmp_path):
+    monkeypatch.setattr(time_plan, "measured_speed", lambda experiment, size: speed)
+    words = [*many_files, "training.max_minutes=2", f"run={tmp_path / 'run'}"]
+    before = read_experiment(None, words, say=lambda line: None)
+    assert (before.data.recombination is None) == (speed == 4_000)
+    (tmp_path / "run").mkdir()
+    before.save(tmp_path / "run" / "experiment.yaml")
+    assert read_experiment(None, words, say=pytest.fail) == before
 
 
 @pytest.mark.parametrize("change", ["task=phrases", "data.recombination=null"])
