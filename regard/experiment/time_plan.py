@@ -39,6 +39,7 @@ WHOLE_WORDS = 30_000  # pieces of a vocabulary whose tokenizer has no size
 _FIRST = 1_000  # examples from which lengths are estimated
 _VALIDATIONS, _FEWEST_VALIDATIONS = 8, 4  # within the time: where they are cheap, and where they are not
 _VALIDATING = 0.1  # of the time, at most, unless only the fewest validations are made
+_MOST_VALIDATING = 0.2  # of the time, at most, for these, unless only two are made
 FEW_EPOCHS = 10  # below this a network does not overfit and needs little dropout
 _UNMEASURED = (RegardError, RuntimeError, ValueError, TypeError, LookupError, NotImplementedError)  # of faulty settings
 
@@ -214,7 +215,8 @@ def planned_interval(usual: int, updates: int, cost: float, *, minimum: int = 10
     updates: the lines per example of an update.
     """
     every = min(usual, max(minimum, updates // _VALIDATIONS))
-    return max(every, min(round(cost / _VALIDATING), updates // _FEWEST_VALIDATIONS))
+    slowest = max(updates // _FEWEST_VALIDATIONS, min(round(cost / _MOST_VALIDATING), updates // 2))
+    return max(every, min(round(cost / _VALIDATING), slowest))
 
 
 def _dev_lines(experiment: Experiment, examples: int, fraction: float) -> int:

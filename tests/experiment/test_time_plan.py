@@ -255,7 +255,9 @@ def test_few_pieces_are_enough_for_the_characters_of_chinese(pairs, limits, tmp_
         (500, 10_000, 10, 500),
         (500, 800, 5, 100),  # an eighth
         (500, 800, 15, 150),  # each as long as 15 updates: a tenth of the time
-        (500, 800, 90, 200),  # four at least
+        (500, 800, 40, 200),  # four, which take a fifth
+        (500, 800, 60, 300),  # fewer, which take a fifth
+        (500, 800, 90, 400),  # two at least
         (500, 40, 0, 10),
     ],
 )
@@ -272,7 +274,7 @@ def test_a_tagger_validates_as_often_as_its_dev_set_allows(tmp_path, monkeypatch
         (dev := tmp_path / f"{lines}.conll").write_text("a\tDET\n\n" * lines, encoding="utf-8")
         words = [f"data.train={tmp_path}/a.conll", f"data.dev={dev}", "task=tagging", "training.max_minutes=1"]
         intervals.append(read_experiment(None, words, say=lambda line: None).training.validate_every)
-    assert intervals == [150 // 8 + 2, 150 // 4]
+    assert intervals == [150 // 8 + 2, 150 // 2]
 
 
 def test_the_pace_is_measured_with_the_threads_of_training(files, monkeypatch):
