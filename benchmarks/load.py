@@ -67,6 +67,11 @@ class Server:
         pids = [self.process.pid, *children(self.process.pid), *self.models()]
         return sum(proportional(pid) for pid in pids)
 
+    def cpu(self) -> float:
+        """Seconds of the processor that all its processes have used."""
+        kept = {self.process.pid, *children(self.process.pid), *self.models()}
+        return sum(cpu(pid) for pid in kept)
+
     def end(self) -> int:
         """Asks it to end → its exit code."""
         self.process.send_signal(signal.SIGTERM)
@@ -243,6 +248,12 @@ def resident(pid: int) -> float:
     """Megabytes of memory that a process holds."""
     pages = int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / MEGABYTE
+
+
+def cpu(pid: int) -> float:
+    """Seconds of the processor that a process has used."""
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def proportional(pid: int) -> float:

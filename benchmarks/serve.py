@@ -8,10 +8,13 @@ test part. So many clients ask again as soon as they are answered; the servers t
   regard serve               as it is shipped; --options threads=2 … for others
   regard serve, stop: full   whose beam ends as the peer's does
   regard serve, int8         the same, in 8 bits
+  regard serve, export       of the run, to runtime
   CTranslate2                the same model converted, as many workers as threads, as LibreTranslate has it
   CTranslate2, int8          the same in 8 bits
   regard serve, one by one   whose model gets one text at a time: --max-batch-tokens 1
-With --overload twice as many requests a second as were answered come evenly for so many seconds.
+Milliseconds of the processor are those of a request in all processes of a server: where other programs share the
+machine, these say more than translations a second. With --overload twice as many requests a second as were answered
+come evenly for so many seconds.
 """
 
 import argparse
@@ -30,10 +33,13 @@ from program import as_line, count, lines_of, machine, markdown, need, options, 
 from timing import rotated
 from workload import with_shortlist
 
+from regard.exchange import export_folder, format_named
+from regard.predictor import load
 from regard.runs import RunFolder
 
 WARM = 2.0  # seconds before the clock starts
 OURS, PEER = "regard serve", "CTranslate2"
+EXPORT = f"{OURS}, export"
 PEER_IN_EIGHT = f"{PEER}, int8"
 STOP, SHORT, EIGHT = "decoding.search.stop=full", "decoding.shortlist=true", "decoding.precision=int8"
 CONTENDERS: dict[str, Sequence[str]] = {  # words behind a run, or behind the peer's model
@@ -42,6 +48,7 @@ CONTENDERS: dict[str, Sequence[str]] = {  # words behind a run, or behind the pe
     f"{OURS}, shortlist": (STOP, SHORT),
     f"{OURS}, int8": (STOP, EIGHT),
     f"{OURS}, int8, shortlist": (STOP, EIGHT, SHORT),
+    EXPORT: (),
     PEER: ("--precision", "float32"),
     PEER_IN_EIGHT: ("--precision", "int8"),
     f"{OURS}, one by one": ("--max-batch-tokens", "1"),
@@ -61,7 +68,8 @@ def main() -> None:
     if any(name.startswith(PEER) for name in given.only):
         need("ctranslate2")
     about, texts = machine(given.threads), texts_of(given)
-    with_shortlist(given.run)
+    if any(SHORT in CONTENDERS[name] for name in given.only):
+        with_shortlist(given.run)
     print(as_line(about))
     words = [word for option in given.options for word in f"--{option}".split("=", 1)]
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
@@ -87,6 +95,9 @@ def texts_of(given: argparse.Namespace) -> list[str]:
 
 def server_of(name: str, given: argparse.Namespace, words: Sequence[str], folder: Path) -> Any:
     """A contender, to be entered."""
+    if name == EXPORT:
+        export_folder(format_named("runtime"), load(given.run), folder / "export", count=0, say=lambda line: None)
+        return serving(folder / "export", *words)
     if not name.startswith(PEER):
         return serving(given.run, *CONTENDERS[name], *words)
     from translate import weights
@@ -106,27 +117,33 @@ def measure(servers: Mapping[str, Server], texts: Sequence[str], given: argparse
     for clients in given.clients:
         rows[clients] = {name: [] for name in names}
         for name in rotated(names, given.rounds):
+            before = servers[name].cpu()
             answers = asyncio.run(at_once(servers[name], texts, clients, given.seconds))
-            rows[clients][name].append(figures(answers, given.seconds))
+            cost = 1000 * (servers[name].cpu() - before) / max(len(answers), 1)
+            rows[clients][name].append({**figures(answers, given.seconds), "cpu_ms": cost})
     return rows
 
 
 def table(rows: Rows) -> str:
     """Markdown: a row for each number of clients and contender.
 
-    Ratios are taken inside a round, to the peer in the same precision.
+    Ratios are taken inside a round, to the peer in the same precision: above 1 is ahead of it.
     """
-    speed, ratio = "translations/s, median [min..max]", f"ratio to {PEER}"
+    speed, cost = "translations/s, median [min..max]", "CPU ms a request"
     lines = []
     for clients, row in rows.items():
         for name, each in row.items():
             speeds = [one["per_second"] for one in each]
             peer = row.get(PEER_IN_EIGHT if "int8" in name else PEER, [])
             against = [mine / one["per_second"] for mine, one in zip(speeds, peer, strict=False)]
+            cheaper = [one["cpu_ms"] / mine["cpu_ms"] for mine, one in zip(each, peer, strict=False)]
+            costs = [spread([one["cpu_ms"] for one in each], ".2f"), spread(cheaper) if cheaper else ""]
             bad = sum(number for one in each for status, number in one["statuses"].items() if status != "200")
             waits = [f"{statistics.median(one[quantile] for one in each):.0f}" for quantile in ("p50", "p99")]
-            lines.append([clients, name, spread(speeds, ".1f"), spread(against) if against else "", *waits, bad])
-    return markdown(["clients", "server", speed, ratio, "p50 ms", "p99 ms", "not answered"], lines)
+            lines.append(
+                [clients, name, spread(speeds, ".1f"), spread(against) if against else "", *costs, *waits, bad]
+            )
+    return markdown(["clients", "server", speed, "ratio", cost, "ratio", "p50 ms", "p99 ms", "not answered"], lines)
 
 
 def curves(rows: Rows) -> list[dict[str, Any]]:

@@ -277,11 +277,14 @@ def test_servers_are_told_by_clients_and_ratios_inside_a_round():
 
     def rounds_of(*speeds: float) -> list[dict[str, object]]:
         waits = {"p50": 5.0, "p99": 9.0}
-        return [{"per_second": speed, "statuses": {"200": 7, "429": 2}, **waits} for speed in speeds]
+        return [
+            {"per_second": speed, "cpu_ms": 100 / speed, "statuses": {"200": 7, "429": 2}, **waits} for speed in speeds
+        ]
 
     rows = {8: {serve.OURS: rounds_of(10.0, 30.0, 20.0), serve.PEER: rounds_of(5.0, 10.0, 40.0)}}
     assert serve.table(rows).splitlines()[2] == (
-        "| 8 | regard serve | 20.0 [10.0..30.0] | 2.00 [0.50..3.00] | 5 | 9 | 6 |"
+        "| 8 | regard serve | 20.0 [10.0..30.0] | 2.00 [0.50..3.00] "
+        "| 5.00 [3.33..10.00] | 2.00 [0.50..3.00] | 5 | 9 | 6 |"
     )
     assert serve.curves(rows)[0]["points"] == {serve.OURS: [[8, 20.0]], serve.PEER: [[8, 10.0]]}
 

@@ -95,7 +95,11 @@ def make_passage(
     points = {mark.place for mark in marks if mark.kind == "point"}
     points |= {each.end for each in protected if not each.shown}
     points |= {mark.protected.end for mark in marks if mark.protected}
-    asked, places = _tidied(text, TextSpan(start, end), hidden, readable, points)
+    whole, tidy = text[start:end], not protected and not marks  # as most sentences are
+    if tidy and whole.isprintable() and "  " not in whole and whole == whole.strip():
+        asked, places = whole, array("L", range(start, end))
+    else:
+        asked, places = _tidied(text, TextSpan(start, end), hidden, readable, points)
 
     def left(place: int) -> bool:
         return place > start and text[place - 1].isspace()
@@ -111,7 +115,7 @@ def make_passage(
 
 def _tidied(
     text: str, span: TextSpan, hidden: bytearray, readable: Mapping[int, ProtectedSpan], points: Set[int]
-) -> tuple[str, Sequence[int]]:
+) -> "tuple[str, array[int]]":
     """Return the text for the model and the position of each character.
 
     `readable`: what has another form, by its start; `points`: ends of what is not shown.

@@ -1,6 +1,7 @@
 """The compiled network and its search: ids in, ids out."""
 
 import ctypes
+import functools
 import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -88,6 +89,10 @@ class Engine:
         close = library["close_engine"]
         close.argtypes, close.restype = [_POINTER], None
         weakref.finalize(self, close, self._engine)
+        self._search = library["translate"]
+        self._search.argtypes, self._search.restype = [
+            *(_POINTER, _LONG, _POINTER, _POINTER), *[_LONG] * 5, *(_POINTER, _POINTER), _LONG, _POINTER, _POINTER
+        ], _POINTER  # fmt: skip
 
     def translate(
         self,
@@ -104,15 +109,11 @@ class Engine:
         if n_best < 1:
             raise EngineFault(f"{n_best} translations are asked for; at least 1 is possible")
         starts, longest, fault = _starts(sources), max(limits), ctypes.c_char_p()
-        norms = (ctypes.c_double * (longest + 2))(1.0, *(rules.norm(one) for one in range(1, longest + 2)))
+        norms = _norms(rules, longest)
         given = rules.size, n_best, STOPS.index(rules.stop), rules.min_length, LIMITS.index(rules.at_limit)
-        search = self._library["translate"]
-        search.argtypes, search.restype = [
-            *(_POINTER, _LONG, _POINTER, _POINTER), *[_LONG] * 5, *(_POINTER, _POINTER), _LONG, _POINTER, _POINTER
-        ], _POINTER  # fmt: skip
         ids = _longs([one for source in sources for one in source])
         begun = len(first), _longs(first), ctypes.byref(fault)
-        found = search(self._engine, len(sources), starts, ids, *given, _longs(limits), norms, *begun)
+        found = self._search(self._engine, len(sources), starts, ids, *given, _longs(limits), norms, *begun)
         _check(fault)
         return self._taken(found, len(sources))
 
@@ -150,6 +151,11 @@ class Engine:
             start += length
         each = iter(made)
         return [[next(each) for _ in range(count)] for count in counts]
+
+
+@functools.lru_cache
+def _norms(rules: SearchRules, longest: int) -> Any:
+    return (ctypes.c_double * (longest + 2))(1.0, *(rules.norm(one) for one in range(1, longest + 2)))
 
 
 def _longs(numbers: Sequence[int]) -> Any:

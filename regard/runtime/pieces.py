@@ -58,12 +58,17 @@ class PieceTable:
 
     def decode(self, ids: Sequence[int]) -> str:
         """Return the text of ids."""
-        known = (one for one in ids if _UNK < one < len(self.listed))
-        parts = (bytes([self.of_byte[one]]) if one in self.of_byte else self.listed[one].encode() for one in known)
-        text = b"".join(parts).decode(errors="replace")
+        known = [one for one in ids if _UNK < one < len(self.listed)]
+        if self.of_byte.keys().isdisjoint(known):
+            text = "".join([self.listed[one] for one in known])
+        else:
+            parts = (bytes([self.of_byte[one]]) if one in self.of_byte else self.listed[one].encode() for one in known)
+            text = b"".join(parts).decode(errors="replace")
         if self.kind not in ("bpe", "unigram"):
             return text.removeprefix(" ") if self.kind == "words" else text
         text = text.removeprefix(_SPACE).replace(_SPACE, " ")
+        if "\ue0fe" not in text:
+            return text
         names = {code: character for character, code in _ESCAPED.items()}
         return re.sub("|".join(names), lambda found: names[found.group()], text)
 

@@ -9,11 +9,11 @@ from collections.abc import Collection
 from typing import Any
 from urllib.parse import quote
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from regard.serve.api import create_api, requests_for_models
+from regard.serve.api import ModelRoutes, create_api, requests_for_models
 from regard.serve.api.deepl_documents import UPLOAD_PATH
 from regard.serve.api.programs import program_of
 from regard.serve.engine import Busy
@@ -29,8 +29,12 @@ FOREIGN = ("cross-site", "same-site")  # Sec-Fetch-Site of pages of another orig
 UPLOADS = ("/translate_file", UPLOAD_PATH)  # paths that take files
 FORM_ROOM = 64 * KIB  # of a form around its file
 DISCARD_SECONDS = 5.0  # a refused client may go on sending this long, so that it sees the answer
+POLICY = "Content-Security-Policy"
 MIN_RATE = 16 * KIB  # bytes a second: minimum rate of an upload
 
+RawHeaders = list[tuple[bytes, bytes]]
+
+_USUAL = [(name.lower().encode(), value.encode()) for name, value in {**BROWSER_HEADERS, POLICY: NO_PAGE}.items()]
 _LOG = logging.getLogger("regard.serve")
 
 
@@ -38,7 +42,7 @@ def create_app(service: Service) -> ASGIApp:
     """Return the ASGI application; it loads the engines at startup and ends them at shutdown."""
     # around the API: refusing a request must cost next to nothing, or a crowd stops the server
     modelled = requests_for_models(service.settings)
-    app: ASGIApp = Guarded(Bounded(create_api(service), service), service, modelled)
+    app: ASGIApp = Guarded(Bounded(ModelRoutes(create_api(service), service), service), service, modelled)
     if service.settings.cors_origins:
         app = CORSMiddleware(
             app,
@@ -66,7 +70,7 @@ class Framed:
         if scope["method"] == "HEAD":  # as GET; uvicorn omits the body
             scope = {**scope, "method": "GET"}
         began, status, size = time.perf_counter(), GONE, {"bytes_in": 0, "bytes_out": 0}
-        own, asked = self._headers(scope), Asked(source=[] if self.service.settings.log_texts else None)
+        (request_id, own), asked = self._headers(scope), Asked(source=[] if self.service.settings.log_texts else None)
         scope = {**scope, "state": {**scope.get("state", {}), "asked": asked}}
         if program := program_of(scope, self.service.settings):
             scope["path"], scope["state"]["error_form"] = program.path, program.error_form
@@ -81,21 +85,21 @@ class Framed:
             size["bytes_out"] += len(message.get("body", b""))
             if message["type"] == "http.response.start":
                 status = message["status"]
-                headers = MutableHeaders(scope=message)
-                for name, value in {**own, **_answering(asked)}.items():
-                    headers.setdefault(name, value)
-                headers["X-Total-Time"] = f"{1000 * (time.perf_counter() - began):.0f}"  # milliseconds
+                raw = message["headers"] = [*message.get("headers", ())]
+                known = {name.lower() for name, _ in raw}
+                raw += [one for one in (*own, *_answering(asked)) if one[0] not in known]
+                raw.append((b"x-total-time", b"%.0f" % (1000 * (time.perf_counter() - began))))  # milliseconds
             await send(message)
 
         with self.service.metrics.in_flight.track_inprogress():
             try:
                 await self.app(scope, receiving, sending)
             except Exception:
-                _LOG.exception("a request failed: %s", own["X-Request-Id"])
+                _LOG.exception("a request failed: %s", request_id)
                 if status == GONE:
                     await refusal(ApiError(500, "Internal server error"), scope)(scope, receive, sending)
             finally:
-                request = {"request_id": own["X-Request-Id"], "status": status, **size}
+                request = {"request_id": request_id, "status": status, **size}
                 self._record(scope, request, time.perf_counter() - began)
 
     def _record(self, scope: Scope, request: dict[str, Any], seconds: float) -> None:
@@ -113,16 +117,16 @@ class Framed:
         path: str = getattr(scope.get("route"), "path", known)
         return path
 
-    def _headers(self, scope: Scope) -> dict[str, str]:
+    def _headers(self, scope: Scope) -> tuple[str, RawHeaders]:
+        """Return the id of a request, and the headers of its answer."""
         given = Headers(scope=scope).get("x-request-id", "")
         name = given if REQUEST_ID.fullmatch(given) else secrets.token_hex(8)
         static = scope["path"].startswith(f"{self.service.settings.url_prefix}/static/")
-        return {
-            **BROWSER_HEADERS,
-            "Content-Security-Policy": NO_PAGE,
-            "Cache-Control": "no-cache" if static else "no-store",
-            "X-Request-Id": name,
-        }
+        return name, [
+            *_USUAL,
+            (b"cache-control", b"no-cache" if static else b"no-store"),
+            (b"x-request-id", name.encode()),
+        ]
 
 
 class Guarded:
@@ -264,36 +268,42 @@ async def _refuse(error: ApiError, scope: Scope, receive: Receive, send: Send) -
 
 async def _while_there(app: ASGIApp, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
     """Run the app on a body that was read; cancel it if the client leaves early."""
-    leaving = asyncio.ensure_future(receive())  # after a whole body only a disconnect can arrive
-    whole, given = False, False
+    work, given, whole, left = asyncio.current_task(), False, False, False
+
+    async def leave() -> None:
+        nonlocal left
+        await receive()  # after a whole body only a disconnect can arrive
+        if not whole and work is not None:
+            left = True
+            work.cancel()
 
     async def replay() -> Message:
         nonlocal given
         if not given:
             given = True
             return {"type": "http.request", "body": body, "more_body": False}
-        return await asyncio.shield(leaving)
+        await asyncio.shield(leaving)
+        return {"type": "http.disconnect"}
 
     async def sending(message: Message) -> None:
         nonlocal whole
         whole = message["type"] == "http.response.body" and not message.get("more_body", False)
         await send(message)
 
-    work = asyncio.ensure_future(app(scope, replay, sending))
+    leaving = asyncio.ensure_future(leave())
     try:
-        await asyncio.wait([work, leaving], return_when=asyncio.FIRST_COMPLETED)
-        if work.done() or whole:
-            await work
+        await app(scope, replay, sending)
+    except asyncio.CancelledError:
+        if not left or work is None or work.uncancel():  # the grace time of a shutdown has ended, too
+            raise
     finally:
-        work.cancel()
         leaving.cancel()
-        await asyncio.gather(work, leaving, return_exceptions=True)
 
 
-def _answering(asked: Asked) -> dict[str, str]:
+def _answering(asked: Asked) -> RawHeaders:
     """Return the header that names each model with the version that answers; none without a model."""
     named = ", ".join(f"{quote(name)}@{version}" for name, version in asked.versions)
-    return {"X-Model": named} if named else {}
+    return [(b"x-model", named.encode())] if named else []
 
 
 def _question(asked: Asked) -> dict[str, Any]:

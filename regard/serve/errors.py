@@ -99,15 +99,16 @@ def plain_error(error: ApiError) -> tuple[int, dict[str, Any]]:
 
 def install(app: FastAPI) -> None:
     """Add the handlers that give every error the same form."""
-    reasons: dict[type[Exception], Callable[[Any], ApiError]] = {
-        ApiError: lambda error: error,
-        ServingError: of_engine,
-        OSError: _unwritten,
-        Exception: lambda _: ApiError(500, "Internal server error"),  # a bug; it is raised again, and logged
-        HTTPException: lambda error: ApiError(error.status_code, str(error.detail), error.headers),
-    }
-    for kind, reason in reasons.items():
+    for kind, reason in _REASONS.items():
         app.add_exception_handler(kind, partial(_refused, reason))
+
+
+def answer_to(error: Exception, scope: Scope) -> JSONResponse:
+    """Return the response to an error of an endpoint. Raises the error where it is a bug."""
+    reason = next((_REASONS[kind] for kind in type(error).__mro__ if kind in _REASONS and kind is not Exception), None)
+    if reason is None:
+        raise error
+    return refusal(reason(error), scope)
 
 
 async def _refused(reason: Callable[[Any], ApiError], request: Request, error: Exception) -> JSONResponse:
@@ -118,3 +119,12 @@ def _unwritten(error: OSError) -> ApiError:
     """Handle a full disk or a missing folder: not an error of the request, and perhaps temporary."""
     _LOG.error("a file cannot be read or written", exc_info=error)
     return later(503, "the server cannot write its files now", LATE)
+
+
+_REASONS: Mapping[type[Exception], Callable[[Any], ApiError]] = {
+    ApiError: lambda error: error,
+    ServingError: of_engine,
+    OSError: _unwritten,
+    Exception: lambda _: ApiError(500, "Internal server error"),  # a bug; it is raised again, and logged
+    HTTPException: lambda error: ApiError(error.status_code, str(error.detail), error.headers),
+}

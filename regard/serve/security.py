@@ -9,6 +9,7 @@ import secrets
 import socket
 import time
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -81,6 +82,7 @@ class AllowedOrigins:
         return parts.scheme in {"http", "https"} and parts.netloc.lower() == host.lower()
 
 
+@lru_cache(256)
 def host_name(header: str) -> str | None:
     """Return the host name: `Example.org:5000` → `example.org`; None for an invalid one."""
     try:

@@ -32,6 +32,7 @@ HEAD_SECONDS = 10.0  # maximum time of the head of a request
 MAX_HEAD = 32 * KIB  # maximum size of the head: address and headers
 TOO_LARGE = "The head of the request is too large."
 LINGER = 0.25  # seconds after the stop signal in which a request on its way is still answered
+GARBAGE = 20_000  # new objects before a collection: a request makes hundreds, nearly all of which end with it
 HANGUP = getattr(signal, "SIGHUP", None)  # absent on Windows
 
 _LOG = logging.getLogger("regard.serve")
@@ -110,7 +111,7 @@ class Server(uvicorn.Server):
 
     def __init__(self, service: Service) -> None:
         super().__init__(configured(service))
-        self.service = service
+        self.service, service.requests = service, self.server_state.tasks
         self._terminal = sys.stdin is not None and sys.stdin.isatty()
         self._reloads = set[asyncio.Task[dict[str, str]]]()
 
@@ -201,6 +202,7 @@ async def _tell_when_ready(service: Service) -> None:
         await asyncio.sleep(CHECK_SECONDS)
     gc.collect()
     gc.freeze()  # permanent objects are excluded from garbage collection
+    gc.set_threshold(GARBAGE, *gc.get_threshold()[1:])
     for model in service.catalogue.models:
         parameters = model.card.get("parameters") or 0
         what = " → ".join(name_of(inward(code)) for code in model.languages) or model.card["task"].replace("_", " ")

@@ -3,8 +3,9 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
+from typing import Any
 
 from regard.documents.language_detection import Detector
 from regard.errors import ConfigError, RegardError
@@ -55,6 +56,7 @@ class Service:
         self.stored_glossaries = GlossaryStore(settings.glossaries)
         self.draining = False
         self.unanswered = set[asyncio.Timeout]()  # the timeout of each admitted request
+        self.requests: Collection[Any] = ()  # that have arrived and have no whole answer
         self._failed = failed
         self._catalogue: Catalogue | None = None
         self._served = dict[str, list[ServedModel]]()  # by engine: its selected models
@@ -203,6 +205,8 @@ class Service:
         if detector is None or before is None or before.languages != catalogue.languages:
             detector = await asyncio.to_thread(self._make_detector, catalogue.languages)
         known = [] if before is None else before.models
+        for engine in engines.values():
+            engine.alone = lambda: len(self.requests) <= 1
         self.metrics.watch([model for model in catalogue.models if all(model is not other for other in known)])
         self.engines, self._served, self._catalogue, self._detector = engines, served, catalogue, detector
 

@@ -16,7 +16,7 @@ from collections import Counter as Counts
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -134,6 +134,9 @@ class Metrics:
         self._items = histogram("regard_batch_items", "Texts in a batch", buckets=_ITEMS)
         self._short = counter("regard_oom", "Times that memory was short for a batch")
         self._ready = gauge("regard_model_ready", "1 if a model is ready", named)
+        self._labels = lru_cache(1024)(
+            lambda metric, *values: metric.labels(*values)
+        )  # finding one takes longer than it
         self._info = gauge("regard_model_info", "Served models", [*named, "attention", "sha"])
 
     def watch(self, models: Sequence[ServedModel]) -> None:
@@ -167,22 +170,24 @@ class Metrics:
     def batched(self, model: str, batch: Batched) -> None:
         """Record a finished batch."""
         for one in batch.confidences:
-            self._confidence.labels(model).observe(one)
-        self._withheld.labels(model).inc(batch.withheld)
+            self._labels(self._confidence, model).observe(one)
+        self._labels(self._withheld, model).inc(batch.withheld)
         self._waited.observe(batch.waited)
         self._tokens.observe(batch.tokens)
         self._items.observe(batch.items)
-        self._short.inc(batch.out_of_memory)
+        if batch.out_of_memory:
+            self._short.inc(batch.out_of_memory)
 
     def answered(self, route: str, status: int, asked: Asked, seconds: float) -> None:
         """Record an answered request."""
-        self.requests.labels(route, str(status), asked.pair, asked.model).inc()
-        self.seconds.labels(route, asked.model).observe(seconds)
+        labels = self._labels
+        labels(self.requests, route, str(status), asked.pair, asked.model).inc()
+        labels(self.seconds, route, asked.model).observe(seconds)
         done = asked.characters or 0 if status < 400 else 0
         for model, version in asked.versions:
-            self._versions.labels(model, version).inc()
+            labels(self._versions, model, version).inc()
         if asked.model:
-            self.characters.labels(route, asked.model).inc(done)
+            labels(self.characters, route, asked.model).inc(done)
         self.used[asked.key] += done
         if asked.key:
             self.by_key.labels(asked.key, str(status)).inc()

@@ -187,10 +187,12 @@ async def answered(service: Service, found: Sequence[Translated], wanted: Predic
             if wanted.explain:  # for markup alone an alignment is not necessary
                 check_explains(one.model)
             groups.setdefault((one.model.name, one.document.explain), []).append(one)
+    answers = [_answer(some, wanted, service.settings.request_timeout) for some in groups.values()]
+    if len(answers) == 1:
+        return await answers[0]
     try:
         async with asyncio.TaskGroup() as tasks:
-            for some in groups.values():
-                tasks.create_task(_answer(some, wanted, service.settings.request_timeout))
+            [*map(tasks.create_task, answers)]
     except BaseExceptionGroup as group:
         raise group.exceptions[0] from None  # the first error alone, without the group
 
@@ -198,8 +200,7 @@ async def answered(service: Service, found: Sequence[Translated], wanted: Predic
 async def open_file(service: Service, data: bytes, suffix: str, source: str, target: str, asked: Asked) -> OpenedFile:
     """Return a file split into sentences, recorded in `asked` with the model that would translate them now.
 
-    Raises FileError for an unreadable file, TooLarge for one above its size budget, Busy while enough others are
-    read already, ApiError for a pair that is not served.
+    Raises FileError for an unreadable file, TooLarge above its size budget, Busy, ApiError for a pair not served.
     """
     asked.pair = f"{source}-{target}"
     if service.files.full:

@@ -88,15 +88,15 @@ class KnownEngine:
 
     async def _wait(self, question: Predict | Explain | Alternatives) -> None:
         self.asked.append(question)
-        await asyncio.sleep(self.seconds)
-        if self.fault is not None:
-            raise self.fault
-        if self.held is not None or self.hold:
-            try:
+        try:
+            await asyncio.sleep(self.seconds)
+            if self.fault is not None:
+                raise self.fault
+            if self.held is not None or self.hold:
                 await (self.held or asyncio.Event()).wait()
-            except asyncio.CancelledError:
-                self.cancelled += 1
-                raise
+        except asyncio.CancelledError:
+            self.cancelled += 1
+            raise
         for watcher in self.watchers:
             watcher(Batched(len(question.texts), 10, 0.1, 0.01, 0))
 

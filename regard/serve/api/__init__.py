@@ -3,10 +3,11 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.metadata import version
-from typing import Any
+from typing import Any, get_type_hints
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
 from fastapi.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from regard.serve import errors
 from regard.serve.api import models
@@ -130,6 +131,30 @@ def create_api(service: Service) -> FastAPI:
     app.add_api_route(f"{prefix}/spec", spec, include_in_schema=False)
     add_pages(app, prefix, web_ui=service.settings.web_ui)
     return app
+
+
+class ModelRoutes:
+    """Calls the endpoints that need a model by their paths; FastAPI, which is slower to find one, has the others."""
+
+    def __init__(self, app: ASGIApp, service: Service) -> None:
+        self._app, self._service, settings = app, service, service.settings
+        self._endpoints = {
+            (one.method, f"{settings.url_prefix}{path}"): one.answers
+            for path, one in (*ENDPOINTS.items(), *program_endpoints(settings))
+            if one.needs_model and issubclass(get_type_hints(one.answers)["return"], Response)
+        }
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        answers = self._endpoints.get((scope["method"], scope["path"])) if scope["type"] == "http" else None
+        if answers is None:
+            await self._app(scope, receive, send)
+            return
+        scope["app"] = self._app  # by it starlette knows who handles the errors of a form
+        try:
+            response = await answers(self._service, Request(scope, receive, send))
+        except Exception as error:
+            response = errors.answer_to(error, scope)
+        await response(scope, receive, send)
 
 
 def requests_for_models(settings: Settings) -> frozenset[tuple[str, str]]:

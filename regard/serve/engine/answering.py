@@ -17,15 +17,18 @@ from regard.errors import ConfigError, DataError, RegardError
 from regard.ops.memory import lacks_memory
 from regard.predictor import Predictor, check_open, load_routes
 from regard.predictor.engines import load_export
+from regard.predictor.engines.runtime import RuntimeSearch, compiled_engine
 from regard.registry import Choice
 from regard.results import Prediction, TextPrediction
+from regard.runtime.pieces import PieceTable
 from regard.serve.engine.explaining import FIRST_PIECES, AttentionExplainer, rewritten
-from regard.serve.engine.messages import Refused, TextCost
+from regard.serve.engine.messages import Refused, Shortcut, TextCost
 from regard.serve.engine.model_card import card_of
 from regard.serve.engine.questions import GivenText, Kept, Predict, Question, context_of
 from regard.tasks.example_texts import Ids
 from regard.text.clean import clean
 
+QUICK_BYTES = 2**25  # of weights: a search of a short text takes milliseconds, in which the server does nothing else
 _SHARED_SETTINGS = ("max_ratio", "max_extra", "min_length")  # settings of every search
 
 _LOG = logging.getLogger("regard.serve")
@@ -84,6 +87,18 @@ class Answering:
     def along(self, route: str) -> "Answering":
         """Return the answering of a further language pair; "": this one."""
         return self.routes[route] if route else self
+
+    def shortcut(self) -> Shortcut | None:
+        """Return what the server needs to search short texts itself; None where more than a quick search answers."""
+        setup, engine = self.predictor.setup, self.predictor.setup.engine
+        if not isinstance(engine, RuntimeSearch) or setup.threshold is not None or setup.search.n_best > 1:
+            return None
+        translator = engine.loaded.translator
+        size = sum(rows * columns * wide for _, rows, columns, wide in filter(None, translator.settings["tensors"]))
+        if size > QUICK_BYTES or not all(isinstance(one, PieceTable) for one in (translator.source, translator.target)):
+            return None
+        pieces = self.predictor.encoder.max_source - 1
+        return Shortcut(library=compiled_engine()._name, rules=engine.rules._asdict(), pieces=pieces)
 
     def beside(self) -> "Answering":
         """Return a copy for another thread: shared weights in modules of its own, so that recordings stay apart."""

@@ -1,27 +1,35 @@
 """One served model: its process, restarted when it ends, and admission of requests."""
 
 import asyncio
+import ctypes
 import logging
 import os
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from regard.config import settings_folder
 from regard.config.versions import POINTER, VERSION_FOLDER
+from regard.documents.unknown_words import unknown_script
 from regard.errors import RegardError
-from regard.results import Prediction
-from regard.serve.engine.capacity import Limits, Watcher, cores, threads_each
+from regard.results import Prediction, TextPrediction
+from regard.runtime import RuntimeTranslator
+from regard.runtime.engine import SearchRules
+from regard.runtime.loops import loop_of
+from regard.serve.engine.capacity import Batched, Limits, Watcher, cores, threads_each
 from regard.serve.engine.faults import Busy, NotReady, TooCostly, TooLate
 from regard.serve.engine.lanes import Lanes
-from regard.serve.engine.messages import CountTexts, Job, Said, TextCost
+from regard.serve.engine.messages import CountTexts, Job, Said, Shortcut, TextCost
 from regard.serve.engine.pipe import Gone, Pipe
-from regard.serve.engine.questions import QuestionRow
+from regard.serve.engine.questions import SHORT_PIECES, Predict, QuestionRow
 from regard.serve.engine.waiting import Miscounted, counted
+from regard.text.clean import clean
 
 PORTION = 4  # a request has at most this part of the queue waiting at once: a fourth
 LARGE_REQUESTS = 3  # large requests at once; the rest of the queue is left to small ones
+_PLAIN = Predict(())
 _COUNTED = 10_000  # characters tokenized at a time
 _SOON = 2  # retry after these seconds while a model is loaded
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0  # seconds before a restart of a process
@@ -43,6 +51,8 @@ class Engine:
         self._lanes = Lanes(self.limits)
         self._counted = 0  # texts being tokenized
         self._pipe: Pipe | None = None
+        self.alone: Callable[[], bool] = lambda: True  # whether no other request of the server is being answered
+        self._direct: DirectSearch | None = None
         self._life: asyncio.Task[None] | None = None
         self._large = 0  # accepted requests of several portions, not yet answered
         self._warm = False
@@ -154,6 +164,8 @@ class Engine:
     async def _answers(self, portions: Mapping[int, QuestionRow], until: float) -> list[Prediction]:
         """Return the costs in order. A short text alone is not tokenized first: that saves half a millisecond."""
         if len(portions) == 1 and (size := portions[0].guess) is not None:
+            if (found_here := self._at_once(portions[0])) is not None:
+                return [found_here]
             with suppress(Miscounted):
                 return [*(await self._lanes.answer(portions[0], {0: TextCost(size)}, until, guessed=True)).values()]
         counts = [await self._count(some, first, until) for first, some in portions.items()]
@@ -167,6 +179,16 @@ class Engine:
             answers = copied | await self._lanes.answer(some, sizes, until, before=first)
             found += [answers[place] for place in range(len(some.texts))]
         return found
+
+    def _at_once(self, question: QuestionRow) -> Prediction | None:
+        """Return the answer to the only text there is, without the model's process; None where that is not possible."""
+        if self._direct is None or self.queue_size or self.in_flight or not self.alone():
+            return None
+        if (told := self._direct.answer(question)) is None:
+            return None
+        for watcher in self.watchers:
+            watcher(told[1])
+        return told[0]
 
     def _busy(self, texts: int) -> int:
         """Return `busy` for a number of texts."""
@@ -204,8 +226,11 @@ class Engine:
             engine=limits.engine,
         )
         loaded = await asyncio.to_thread(fingerprint, folder)
-        self._pipe, self.cards = await Pipe.open(job, self.limits)
-        self._loaded = loaded
+        self._pipe, told = await Pipe.open(job, self.limits)
+        self.cards, self._loaded, self._direct = told.cards, loaded, None
+        if told.shortcut is not None:
+            with suppress(ValueError, OSError):  # without it the process answers
+                self._direct = DirectSearch(folder, told.shortcut, told.cards[""].get("alphabet", ""))
         return self._pipe
 
     async def _live(self) -> None:
@@ -233,6 +258,44 @@ class Engine:
         if self._pipe is not None:
             await self._pipe.close()
             self._pipe = None
+
+
+class DirectSearch:
+    """An export to runtime, opened in the server: for a lone short text the way to the model's process takes as long.
+
+    Its file is mapped, so both processes share the weights.
+    """
+
+    def __init__(self, folder: Path, told: Shortcut, alphabet: Collection[str]) -> None:
+        """Raise ValueError or OSError for a folder that is gone or has changed."""
+        self._translator = RuntimeTranslator(folder, threads=1, library=ctypes.CDLL(told.library))
+        self._rules, self._alphabet, self._longest = SearchRules(**told.rules), frozenset(alphabet), told.pieces
+
+    def answer(self, question: QuestionRow) -> tuple[TextPrediction, Batched] | None:
+        """Return the answer of the model's process, and the measures of this batch of one; None: ask that process.
+
+        It answers what asks for more than the best translation of a short text, and what safeguards change.
+        """
+        text = question.texts[0]
+        if question.of(()) != _PLAIN or not isinstance(text, str):
+            return None
+        source, began = clean(text), time.perf_counter()
+        if not source.strip() or unknown_script(source, self._alphabet):
+            return None
+        try:
+            ids = self._translator.ids(source, 1)
+            if len(ids) > min(self._longest, SHORT_PIECES) + 1:
+                return None
+            ((best,),) = self._translator.searched([ids], self._rules)
+        except (ValueError, MemoryError):
+            return None
+        if loop_of(best.ids) is not None:
+            return None
+        read, written = self._translator.source.decode(ids[:-1]), self._translator.target.decode(best.ids)
+        own = best.log_probs[: len(best.ids) + best.finished]  # without that of an end forced by the limit
+        found = TextPrediction(read, written, best.score, own, best.finished, ids=best.ids)
+        sure = [] if found.confidence is None else [found.confidence]
+        return found, Batched(1, len(ids), time.perf_counter() - began, 0.0, 0, sure)
 
 
 def fingerprint(run: Path) -> Fingerprint:

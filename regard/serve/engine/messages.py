@@ -89,10 +89,19 @@ class Refused(Struct, tag=True):
     details: Any = None  # [pieces, limit], the arguments of TooCostly, pieces, nothing, or the reason
 
 
+class Shortcut(Struct):
+    """What the server needs to search short texts by itself."""
+
+    library: str  # file of the compiled engine
+    rules: dict[str, Any]  # `SearchRules`
+    pieces: int  # of a source, at most
+
+
 class Loaded(Message):
     """The run is loaded: the model card of each route by name, the first one ""."""
 
     cards: dict[str, dict[str, Any]]
+    shortcut: Shortcut | None = None  # None: each answer takes the model's process
 
 
 class Warmed(Message):

@@ -7,13 +7,12 @@ import asyncio
 import multiprocessing
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from itertools import count
 from multiprocessing import forkserver
 from multiprocessing.process import BaseProcess
 from socket import socket, socketpair
-from typing import Any
 
 from regard.errors import RegardError
 from regard.serve.engine.capacity import BEAT, Limits
@@ -94,8 +93,8 @@ class Pipe:
         self._watching = asyncio.create_task(self._watch(), name=f"pulse of process {process.pid}")
 
     @classmethod
-    async def open(cls, job: Job, limits: Limits) -> "tuple[Pipe, Mapping[str, Mapping[str, Any]]]":
-        """Start a process that loads the run; return it with the model cards. Raises RegardError if it cannot."""
+    async def open(cls, job: Job, limits: Limits) -> "tuple[Pipe, Loaded]":
+        """Start a process that loads the run; return it with its answer. Raises RegardError if it cannot."""
         process, ours = await _started()
         pipe = cls(process, *await asyncio.open_connection(sock=ours), limits)
         try:
@@ -114,7 +113,7 @@ class Pipe:
             await pipe.close()
             raise RegardError(found.reason if isinstance(found, Failure) else "the model was not loaded")
         pipe._pulse.begin()
-        return pipe, found.cards
+        return pipe, found
 
     @property
     def alive(self) -> bool:

@@ -103,7 +103,7 @@ def serve(given: BinaryIO, say: _Say) -> int:
         say(Failure(number=job.number, reason=fault))
         return _FAULT
     rehearse(answering)
-    say(Loaded(number=job.number, cards=cards))
+    say(Loaded(number=job.number, cards=cards, shortcut=answering.shortcut()))
     with Desk(answering, job.threads, say) as desk:
         while (message := _next(given)) is not None:
             desk.hear(message)

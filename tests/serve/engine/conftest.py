@@ -10,7 +10,7 @@ from engines import Model, Models, tiny_run_in, until
 
 from regard.serve.engine import Engine, Limits
 from regard.serve.engine.answering import Answering
-from regard.serve.engine.messages import Job
+from regard.serve.engine.messages import Job, Loaded
 from regard.serve.engine.pipe import Pipe
 
 Run = Callable[[Coroutine[Any, Any, Any]], Any]
@@ -36,10 +36,10 @@ def models(monkeypatch) -> Models:
     """Every model that an engine opens, in turn."""
     opened = Models()
 
-    async def opening(job: Job, limits: Limits) -> tuple[Model, dict[str, Any]]:
+    async def opening(job: Job, limits: Limits) -> tuple[Model, Loaded]:
         await opened.door.wait()
         opened.append(Model())
-        return opened[-1], {"": dict(CARD)}
+        return opened[-1], Loaded(cards={"": dict(CARD)})
 
     monkeypatch.setattr(Pipe, "open", opening)
     monkeypatch.setattr("regard.serve.engine.engine.FIRST_PAUSE", 0.0)
