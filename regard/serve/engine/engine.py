@@ -51,7 +51,7 @@ class Engine:
         self._lanes = Lanes(self.limits)
         self._counted = 0  # texts being tokenized
         self._pipe: Pipe | None = None
-        self.alone: Callable[[], bool] = lambda: True  # whether no other request of the server is being answered
+        self.alone: Callable[[], bool] = lambda: True  # whether few enough other requests of the server wait
         self._direct: DirectSearch | None = None
         self._life: asyncio.Task[None] | None = None
         self._large = 0  # accepted requests of several portions, not yet answered
@@ -276,10 +276,10 @@ class DirectSearch:
 
         It answers what asks for more than the best translation of a short text, and what safeguards change.
         """
-        text = question.texts[0]
-        if question.of(()) != _PLAIN or not isinstance(text, str):
+        text, *_ = question.texts
+        if question.of(()) != _PLAIN or text.similar:
             return None
-        source, began = clean(text), time.perf_counter()
+        source, began = clean(text.source), time.perf_counter()
         if not source.strip() or unknown_script(source, self._alphabet):
             return None
         try:

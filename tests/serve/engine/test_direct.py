@@ -38,23 +38,23 @@ def test_answers_are_those_of_the_process(both):
     answering, direct = both
     answered = 0
     for text in TEXTS:
-        (other,) = answering.answer(Predict((text,))).found.values()
-        if (found := direct.answer(Predict((text,)))) is not None:
+        (other,) = answering.answer(Predict.lines([text])).found.values()
+        if (found := direct.answer(Predict.lines([text]))) is not None:
             answered += 1
-            assert (found[0], found[1].tokens) == (other, answering.count(Predict((text,)))[0].pieces + 1)
+            assert (found[0], found[1].tokens) == (other, answering.count(Predict.lines([text]))[0].pieces + 1)
     assert answered >= 2
 
 
 @pytest.mark.parametrize(
     "question",
     [
-        Predict(("a dog",), n_best=2),
-        Predict(("a dog",), explain=True),
-        Predict(("a dog",), prefix="ein"),
-        Predict(("a dog",), glossary=("dog\tHund",)),
-        Predict(("",)),
-        Predict(("\u4f60\u597d",)),
-        Predict(("dog " * 60,)),
+        Predict.lines(["a dog"], n_best=2),
+        Predict.lines(["a dog"], explain=True),
+        Predict.lines(["a dog"], prefix="ein"),
+        Predict.lines(["a dog"], glossary=("dog\tHund",)),
+        Predict.lines([""]),
+        Predict.lines(["\u4f60\u597d"]),
+        Predict.lines(["dog " * 60]),
     ],
     ids=["n best", "explained", "prefix", "terms", "nothing", "another script", "long"],
 )
@@ -75,10 +75,10 @@ def test_a_request_beside_others_is_batched(export):
         await engine.start()
         await until(lambda: engine.ready)
         engine.watchers.append(lambda told: measured.append(told.items))
-        alone = await engine.ask(Predict(("a dog runs",)))
+        alone = await engine.ask(Predict.lines(["a dog runs"]))
         direct = len(measured)
         engine.alone = lambda: False
-        others = await asyncio.gather(*(engine.ask(Predict(("a dog runs",))) for _ in range(3)))
+        others = await asyncio.gather(*(engine.ask(Predict.lines(["a dog runs"])) for _ in range(3)))
         await engine.stop()
         assert all(clean(one.text) == alone[0].text for (one,) in others)
         return measured, direct
