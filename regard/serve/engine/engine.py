@@ -266,10 +266,10 @@ class DirectSearch:
     Its file is mapped, so both processes share the weights.
     """
 
-    def __init__(self, folder: Path, told: Shortcut, alphabet: Collection[str]) -> None:
+    def __init__(self, folder: Path, shortcut: Shortcut, alphabet: Collection[str]) -> None:
         """Raise ValueError or OSError for a folder that is gone or has changed."""
-        self._translator = RuntimeTranslator(folder, threads=1, library=ctypes.CDLL(told.library))
-        self._rules, self._alphabet, self._longest = SearchRules(**told.rules), frozenset(alphabet), told.pieces
+        self._translator = RuntimeTranslator(folder, threads=1, library=ctypes.CDLL(shortcut.library))
+        self._rules, self._alphabet, self._longest = SearchRules(**shortcut.rules), frozenset(alphabet), shortcut.pieces
 
     def answer(self, question: QuestionRow) -> tuple[TextPrediction, Batched] | None:
         """Return the answer of the model's process, and the measures of this batch of one; None: ask that process.

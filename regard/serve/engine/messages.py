@@ -90,7 +90,7 @@ class Refused(Struct, tag=True):
 
 
 class Shortcut(Struct):
-    """What the server needs to search short texts by itself."""
+    """Library and settings with which the server searches short texts itself."""
 
     library: str  # file of the compiled engine
     rules: dict[str, Any]  # `SearchRules`
