@@ -12,15 +12,13 @@ from regard.config import Choice
 from regard.config.atomic_write import staged
 from regard.data.readers import READERS
 from regard.data.readers.lines import reading_faults
-from regard.data.readers.xml_units import text_without, xml_units
+from regard.data.readers.xml_units import text_without_codes, xml_units
 from regard.errors import ConfigError, DataError
 from regard.memory.store import TranslationUnit
 from regard.packed import open_packed, unpacked_name
 from regard.statistical.column_names import column_names, names_line
 
-OPENING, CLOSING = frozenset({"bx", "bpt", "sc", "sm"}), frozenset({"ex", "ept", "ec", "em"})  # inline codes of a pair
 MT_SUGGESTION, EXACT_MATCH = "mt-suggestion", "exact-match"  # state-qualifier of 1.2; subState of 2, after a prefix
-_CODES = OPENING | CLOSING | {"x", "ph", "it", "sub", "cp"}  # markup of the text's own format
 _DONE = frozenset(("translated", "reviewed", "final", "signed-off"))  # states of 1.2 and 2
 _UNSURE = frozenset(("mt", "fuzzy", "suggestion"))  # parts of a state-qualifier: the target is a guess
 
@@ -83,7 +81,7 @@ def _cut(element: Element | None) -> dict[str, Element]:
 
 
 def _text(element: Element | None) -> str:
-    return "" if element is None else text_without(element, _CODES)
+    return "" if element is None else text_without_codes(element)
 
 
 def write_xliff_1(file: IO[bytes], segments: Iterable[TranslationUnit], languages: tuple[str, str]) -> int:

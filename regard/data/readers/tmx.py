@@ -10,11 +10,10 @@ from regard.config import Doc
 from regard.data.examples import Example
 from regard.data.readers.lines import reading_faults
 from regard.data.readers.reader import FileName, FileReader
-from regard.data.readers.xml_units import element_language, text_without, xml_units
+from regard.data.readers.xml_units import element_language, text_without_codes, xml_units
 from regard.errors import DataError, PartError
 from regard.packed import open_packed
 
-_CODES = ("bpt", "ept", "ph", "it", "ut")  # markup of the text's own format
 LINE_ENDS = re.compile(r"[ \t]*[\r\n]+[ \t]*")  # with the indents that editors set
 
 
@@ -67,7 +66,7 @@ def _variants(unit: Element) -> Iterator[tuple[str, str]]:
         segment = variant.find("seg")
         yield (
             element_language(variant),
-            "" if segment is None else LINE_ENDS.sub(" ", text_without(segment, _CODES)).strip(" "),
+            "" if segment is None else LINE_ENDS.sub(" ", text_without_codes(segment)).strip(" "),
         )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from regard.data.readers.xml_units import CLOSING, OPENING
 from regard.documents.document import Document
 from regard.documents.files.base import (
     FileDocument,
@@ -31,7 +32,7 @@ from regard.documents.marked_text import MarkedText
 from regard.documents.passages import MarkKind
 from regard.documents.rendering import Style
 from regard.documents.size_budget import SizeBudget
-from regard.memory.files import CLOSING, EXACT_MATCH, MT_SUGGESTION, OPENING
+from regard.memory.files import EXACT_MATCH, MT_SUGGESTION
 from regard.results import Prediction
 
 _OASIS = "urn:oasis:names:tc:xliff:document:"
