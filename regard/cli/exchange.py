@@ -140,6 +140,8 @@ def export_engine(folder: Path) -> str | None:
 
 def engine_folder(run: Path, engine: str, changes: Sequence[str]) -> Path:
     """Return the export that an engine opens: the folder itself, or one of the run, which is made where it is not."""
+    if export_engine(run) == engine:
+        return run  # without torch, which all formats together need
     from regard.exchange import export_for_engine
 
     return export_for_engine(run, engine, changes, say_unless(False))

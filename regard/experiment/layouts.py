@@ -14,8 +14,8 @@ from regard.data.readers.conll import conll_sentences
 from regard.errors import ConfigError
 from regard.experiment.data import CORPORA, DATA_PARTS, ROUTES, by_ending
 from regard.experiment.settings import Experiment
-from regard.statistical.column_names import column_names, names_line
 from regard.tasks import TASKS, Task, task_class
+from regard.text.column_names import column_names, names_line
 
 UNSAID = {"fields": (None,), "header": (False,), "delimiter": (None,)}  # other values turn detection off
 UNCLEAR = {("conll", "tsv")}  # a kind of reader, and an ending that its files often have

@@ -16,7 +16,7 @@ from regard.data.readers.xml_units import text_without_codes, xml_units
 from regard.errors import ConfigError, DataError
 from regard.memory.store import TranslationUnit
 from regard.packed import open_packed, unpacked_name
-from regard.statistical.column_names import column_names, names_line
+from regard.text.column_names import column_names, names_line
 
 MT_SUGGESTION, EXACT_MATCH = "mt-suggestion", "exact-match"  # state-qualifier of 1.2; subState of 2, after a prefix
 _DONE = frozenset(("translated", "reviewed", "final", "signed-off"))  # states of 1.2 and 2

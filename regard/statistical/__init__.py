@@ -4,7 +4,6 @@ from typing import Any
 
 from regard.registry import Registry
 from regard.statistical.alignment_model import AlignmentModel
-from regard.statistical.bag_of_words import BagOfWordsClassifier
 from regard.statistical.diagonal import Diagonal
 from regard.statistical.hmm import Hmm
 from regard.statistical.ibm1 import Ibm1

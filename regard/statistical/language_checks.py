@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 from regard.errors import DataError
 from regard.statistical.pair_checks.check import folded
-from regard.statistical.pair_checks.language import CharacterModel, count_languages
+from regard.statistical.pair_checks.language import CharacterModel
+from regard.text.language_counts import count_languages
 
 _SAMPLE = 4_000  # lines by which a language is detected
 _FEWEST = 100  # lines below which nothing is said

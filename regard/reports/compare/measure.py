@@ -34,7 +34,7 @@ from regard.results import Prediction, as_line
 from regard.runs import RunFolder
 from regard.runs.folder import ENVIRONMENT
 from regard.runs.texts import training_texts, warn_of_unknown
-from regard.statistical import BagOfWordsClassifier
+from regard.statistical.bag_of_words import BagOfWordsClassifier
 from regard.tasks import Examples, Measure, Outcome, Wording
 from regard.tasks.examples import count_of
 from regard.text.word_groups import SPACES

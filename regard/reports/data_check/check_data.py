@@ -20,9 +20,9 @@ from regard.registry import Choice
 from regard.reports.report import Report
 from regard.reports.table import Cell, Table
 from regard.runs.texts import Say
-from regard.statistical.column_names import column_names, names_line
 from regard.statistical.language_checks import in_one_language
 from regard.statistical.pair_checks import PAIR_CHECKS, PairCorpus, TextPair, check_class
+from regard.text.column_names import column_names, names_line
 
 SLOW = 1.0  # seconds of a check, beyond which it is reported while it runs
 _SIDES = ("source", "target")

@@ -1,22 +1,19 @@
 """Sides in the wrong language: exchanged, both in one language, or in a third one."""
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
-from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
 from regard.arrays import Floats, Longs
 from regard.statistical.pair_checks.check import Finding, PairCheck, PairCorpus, folded
+from regard.text.language_counts import count_languages, identifier
 
 _BITS = 21  # of a code point
 _WEIGHT = 4.0  # occurrences that the distribution without context counts as
 _SURE = 5.0  # nats by which the other side's language has to be more probable
 _STRANGE = 2.5  # standard deviations below the usual probability from which a text is identified
 _CONFIDENT = 0.9  # probability of a third language
-_SAMPLE = 2_000  # longest texts that tell the language of a side
 
 
 class WrongLanguage(PairCheck):
@@ -55,7 +52,7 @@ _NAMES = ("source", "target")
 def _third(row: int, pair: Sequence[str], names: Sequence[str], strange: Sequence[bool]) -> Iterator[Finding]:
     for side, text in enumerate(pair):
         if strange[side]:
-            language, confidence = _identifier().classify(text.lower())
+            language, confidence = identifier().classify(text.lower())
             if language not in names and confidence > _CONFIDENT:
                 yield Finding(row, min(0.9, float(confidence)), f"the {_NAMES[side]} seems to be in '{language}'")
                 return
@@ -68,17 +65,6 @@ def _unlikely(logs: Floats, texts: Sequence[str]) -> NDArray[np.bool_]:
     scaled = (means - np.median(means)) * np.sqrt(sizes)
     spread = 1.4826 * np.median(np.abs(scaled))
     return scaled < -_STRANGE * max(float(spread), 1e-6)
-
-
-def count_languages(texts: Sequence[str]) -> Counter[str]:
-    """Count the languages that py3langid finds in up to 200 of the longest texts."""
-    longest = sorted(texts, key=len)[-_SAMPLE:]
-    return Counter(_identifier().classify(text.lower())[0] for text in longest[:: max(1, len(longest) // 200)])
-
-
-@cache
-def _identifier() -> LanguageIdentifier:
-    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
 
 
 class CharacterModel:

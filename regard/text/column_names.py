@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from pathlib import Path
 
-from regard.statistical.pair_checks.language import count_languages
+from regard.text.language_counts import count_languages
 
 _NAMES = {
     *("source", "src", "input", "text", "target", "tgt", "trg", "translation", "output"),
