@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 N_BEST = "decoding.search.n_best"
 _CHANGE = re.compile(r"[A-Za-z_][\w.-]*=")  # of a setting; anything else is a text
-_FILE_NAME = re.compile(r"[^\s:]*/\S*|\S+\.[A-Za-z]\w{1,4}")  # a path, or a name with an ending
+_FILE_NAME = re.compile(r"(?:[\w.-]*/)*[\w-]{2,}\.[a-z][a-z0-9]{1,4}")  # with an ending
 _LONGEST_NAME = 256  # characters of a file
 _with_texts = partial(typer.Option, rich_help_panel="Input and output")
 _in_bulk = partial(typer.Option, rich_help_panel="Bulk")
@@ -241,9 +241,10 @@ def _table_lines(predictor: "Predictor", path: Path) -> BytesIO | None:
             return None
         own = {name: fields[name] for name in given}
         reader = READERS.build(Choice(train.name, {"file": str(path), "fields": own}), tuple(given), place="--input")
-        texts = ["\t".join(one.texts[name] for name in given) for one in reader]
+        next(iter(reader), None)
     except RegardError:  # no run, or a table without the field of the answer: its lines are read as they are
         return None
+    texts = ("\t".join(one.texts[name] for name in given) for one in reader)
     say(f"{path.name}: " + ", ".join(f"{name} in field {field}" for name, field in own.items()))
     return BytesIO("".join(f"{text}\n" for text in texts).encode())
 

@@ -13,6 +13,7 @@ from regard.errors import ConfigError, RegardError
 from regard.experiment.settings import Experiment
 from regard.experiment.sizes import (
     DATA_SIZES,
+    FEW_PAIRS,
     LARGE_DATA,
     SENTENCE_PIECES,
     DataSize,
@@ -109,14 +110,27 @@ def sized_columns(experiment: Experiment, small: Columns) -> dict[str, Any]:
 
 def size_defaults(given: Experiment, settings: Mapping[str, Any], pairs: int, say: _Say | None) -> PlannedSettings:
     """Return defaults by the size of the data, or by the time: as planned at the start of a resumed run."""
-    if not _may_be_planned(settings, given):
-        return PlannedSettings(defaults_for(pairs, _limit(given, pairs)))
-    if given.run is not None and (given.run / SETTINGS_FILE).is_file():
+    planned, begun = _may_be_planned(settings, given), given.run is not None and (given.run / SETTINGS_FILE).is_file()
+    if begun and given.run is not None and (planned or pairs in FEW_PAIRS):
         before = read_yaml(given.run / SETTINGS_FILE)
-        kept = {group: before.get(group, {}) for group in ("text", "model", "training")}
-        kept["data"] = {"recombination": before.get("data", {}).get("recombination")}
+        groups = {group: before.get(group) or {} for group in ("data", "text", "model", "training")}
+        kept = {group: groups[group] for group in ("text", "model", "training")} if planned else _of_limit(groups)
+        kept["data"] = {"recombination": groups["data"].get("recombination")}
         return PlannedSettings(lay(defaults_for(pairs), kept))
+    if not planned:
+        return PlannedSettings(defaults_for(pairs, _limit(given, pairs)))
     return _planned_defaults(given, pairs, say) if say else PlannedSettings(defaults_for(pairs))
+
+
+def _of_limit(groups: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return the settings of a run whose defaults depend on its limit: another limit does not change them."""
+    sampling = (groups["text"].get("tokenizer") or {}).get("sampling")
+    tokenizer = {} if sampling is None else {"tokenizer": {"sampling": sampling}}
+    names = ("schedule", "validate_every")
+    return {
+        "text": tokenizer,
+        "training": {name: groups["training"][name] for name in names if name in groups["training"]},
+    }
 
 
 def _limit(experiment: Experiment, pairs: int) -> int | None:

@@ -12,7 +12,7 @@ from regard.config import Choice
 from regard.config.atomic_write import staged
 from regard.data.readers import READERS
 from regard.data.readers.lines import reading_faults
-from regard.data.readers.xml_units import text_without_codes, xml_units
+from regard.data.readers.xml_units import XLIFF_CODES, text_without, xml_units
 from regard.errors import ConfigError, DataError
 from regard.memory.store import TranslationUnit
 from regard.packed import open_packed, unpacked_name
@@ -81,7 +81,7 @@ def _cut(element: Element | None) -> dict[str, Element]:
 
 
 def _text(element: Element | None) -> str:
-    return "" if element is None else text_without_codes(element)
+    return "" if element is None else text_without(element, XLIFF_CODES)
 
 
 def write_xliff_1(file: IO[bytes], segments: Iterable[TranslationUnit], languages: tuple[str, str]) -> int:

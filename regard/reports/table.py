@@ -13,7 +13,8 @@ from rich.text import Text
 from regard.explain.tokens import visible_line
 
 DASH = "–"
-_MARKS = re.compile(r"[\\`*|]|\](?=\()")  # what Markdown reads as its own: of brackets only a link's [text](address)
+_MARKS = re.compile(r"[\\`*|\[\]]")  # what Markdown reads as its own
+_INTERVAL = re.compile(r"[\d.,+\-−% ]*\[[\d.,+\-−% ]+\]")  # of numbers
 _SIGNS = {"better": " ▲", "worse": " ▼"}
 _WIDE = 100_000  # columns of a terminal on which no table is cut
 
@@ -82,7 +83,9 @@ def number_cell(value: float | None) -> Cell:
 
 
 def escaped(text: str) -> str:
-    """Return a text as Markdown with all markup escaped."""
+    """Return a text as Markdown with all markup escaped; intervals of numbers, [0.1, 0.2], have none."""
+    if _INTERVAL.fullmatch(text):
+        return text
     quoted = html.escape(visible_line(text), quote=False)
     return _MARKS.sub(r"\\\g<0>", quoted)
 

@@ -293,6 +293,10 @@ async def _while_there(app: ASGIApp, scope: Scope, body: bytes, receive: Receive
     leaving = asyncio.ensure_future(leave())
     try:
         await app(scope, replay, sending)
+    except Exception:
+        if not left or work is None:
+            raise
+        work.uncancel()  # the client has left, and nobody reads the error
     except asyncio.CancelledError:
         if not left or work is None or work.uncancel():  # the grace time of a shutdown has ended, too
             raise

@@ -224,7 +224,9 @@ def test_a_table_to_predict_is_read_in_the_fields_of_the_run(trained, tmp_path):
     assert tables.printed == texts.printed and len(tables.printed.splitlines()) == 4
 
 
-@pytest.mark.parametrize(("text", "warned"), [("reviews.tzt", 1), ("data/reviews", 1), ("so good", 0), ("good", 0)])
+@pytest.mark.parametrize(
+    ("text", "warned"), [("reviews.tzt", 1), ("data/reviews.tsv", 1), ("so good", 0), ("and/or", 0), ("24/7", 0)]
+)
 def test_a_name_of_no_file_is_answered_with_a_warning(trained, text, warned):
     done = regard("predict", trained, text)
     assert (done.code, done.said.count(f"there is no file '{text}'")) == (0, warned)

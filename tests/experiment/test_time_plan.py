@@ -1,5 +1,7 @@
 """Networks and schedules for a time: chosen by the speed that is measured, told, and only where they are left open."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -220,6 +222,19 @@ def test_pairs_that_are_not_read_often_are_not_recombined(limit, many_files, mon
     monkeypatch.setattr(time_plan, "measured_speed", lambda experiment, size: 4_000.0)
     experiment = read_experiment(None, [*many_files, f"training.{limit}"], say=lambda _: None)
     assert experiment.data.recombination is None and experiment.training.schedule.name == "inverse_sqrt"
+
+
+@pytest.mark.parametrize(
+    ("first", "then"), [("max_updates=300", "max_updates=3000"), ("max_epochs=99", "max_epochs=9")]
+)
+def test_another_limit_changes_no_default_of_a_run_that_has_begun(first, then, many_files, tmp_path):
+    words = [*many_files, f"run={tmp_path / 'run'}"]
+    before = read_experiment(None, [*words, f"training.{first}"])
+    (tmp_path / "run").mkdir()
+    before.save(tmp_path / "run" / "experiment.yaml")
+    after = read_experiment(None, [*words, f"training.{then}"])
+    limits = {"max_updates": before.training.max_updates, "max_epochs": before.training.max_epochs}
+    assert after != before and replace(after, training=replace(after.training, **limits)) == before
 
 
 @pytest.mark.parametrize("speed", [4_000.0, 9_000.0])

@@ -155,7 +155,7 @@ def test_a_server_answers_in_the_pieces_of_a_language(runs):
     run = RunFolder(runs["own-cs"])
     for route in ("de", "fr"):
         alone = load(run.path, [f"decoding.route={route}"])
-        done = first.answer(Predict(["two cats"], route=route))
+        done = first.answer(Predict.lines(["two cats"], route=route))
         assert done.found[0].text == alone.predict(["two cats"])[0].text
         forced = first.answer(Explain(pairs_of(["two cats"], [TEXTS[route][1]]), route=route))
         assert forced.found[0].score == pytest.approx(alone.score(["two cats"], [TEXTS[route][1]])[0].score)

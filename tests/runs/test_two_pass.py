@@ -94,7 +94,7 @@ def test_a_server_answers_and_explains_every_route(folder, route):
     loaded, cards = Answering.load(folder / "passes", batch_tokens=8192)
     assert (cards[""]["languages"][1], [*cards]) == ("de", ["", "pseudo"])
     answering = loaded.along(route)
-    (found,) = loaded.answer(Predict(["a dog runs"], explain=True, maps=True, route=route)).found.values()
+    (found,) = loaded.answer(Predict.lines(["a dog runs"], explain=True, maps=True, route=route)).found.values()
     alone = load(folder / "passes", [f"decoding.route={route}"] if route else [])
     assert found == alone.predict(["a dog runs"], explain=True)[0]
     weights = sum(len(row) for each in found.explanation.maps for head in each.weights for row in head)

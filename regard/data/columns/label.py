@@ -19,6 +19,7 @@ from regard.registry import Choice
 
 _Item = TypeVar("_Item")
 
+_LONG, _WORDS = 25, 2  # characters and words beyond which a label may be a text
 _MANY, _UNIQUE = 20, 0.9  # different labels, and the fraction of them that occur once, of columns that hold no labels
 _LABELS, _COUNTS = "labels.json", "counts.json"
 
@@ -81,9 +82,10 @@ class LabelColumn(Column):
 
 
 def check_repeated(what: str, counts: Mapping[str, int]) -> None:
-    """Raise DataError where nearly every label occurs once, as texts do that are read in place of labels."""
+    """Raise DataError where nearly every label occurs once and most are sentences, as texts in place of labels are."""
     once = sum(count == 1 for count in counts.values())
-    if len(counts) >= _MANY and once >= _UNIQUE * len(counts):
+    long = sum(len(label) > _LONG or len(label.split()) > _WORDS for label in counts)
+    if len(counts) >= _MANY and once >= _UNIQUE * len(counts) and long > len(counts) / 2:
         problem = (
             f"{once:,} of {len(counts):,} different {what}s occur once: '{min(counts, key=counts.__getitem__):.60}'"
         )

@@ -10,7 +10,7 @@ from regard.config import Doc
 from regard.data.examples import Example
 from regard.data.readers.lines import reading_faults
 from regard.data.readers.reader import FileName, FileReader
-from regard.data.readers.xml_units import element_language, text_without_codes, xml_units
+from regard.data.readers.xml_units import TMX_CODES, element_language, text_without, xml_units
 from regard.errors import DataError, PartError
 from regard.packed import open_packed
 
@@ -66,7 +66,7 @@ def _variants(unit: Element) -> Iterator[tuple[str, str]]:
         segment = variant.find("seg")
         yield (
             element_language(variant),
-            "" if segment is None else LINE_ENDS.sub(" ", text_without_codes(segment)).strip(" "),
+            "" if segment is None else LINE_ENDS.sub(" ", text_without(segment, TMX_CODES)).strip(" "),
         )
 
 

@@ -17,7 +17,8 @@ ELEMENT = 16
 DEEPEST = 200  # elements in one another
 _LANGUAGES = ("xml:lang", "lang")
 OPENING, CLOSING = frozenset({"bx", "bpt", "sc", "sm"}), frozenset({"ex", "ept", "ec", "em"})  # inline codes of a pair
-_CODES = OPENING | CLOSING | {"x", "ph", "it", "sub", "cp", "ut"}  # markup of the text's own format
+XLIFF_CODES = OPENING | CLOSING | {"x", "ph", "it", "sub", "cp"}  # markup of the text's own format
+TMX_CODES = frozenset({"bpt", "ept", "ph", "it", "ut"})
 
 
 def xml_units(
@@ -53,9 +54,9 @@ def element_language(element: Element) -> str:
     return next((element.get(name, "").lower() for name in _LANGUAGES if element.get(name)), "")
 
 
-def text_without_codes(element: Element) -> str:
-    """Return the text of an element of TMX or XLIFF without that of inline codes."""
-    inner = ((text_without_codes(one) if one.tag not in _CODES else "") + (one.tail or "") for one in element)
+def text_without(element: Element, codes: Collection[str]) -> str:
+    """Return the text of an element without that of inline elements with one of these names."""
+    inner = ((text_without(one, codes) if one.tag not in codes else "") + (one.tail or "") for one in element)
     return (element.text or "") + "".join(inner)
 
 

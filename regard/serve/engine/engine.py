@@ -29,6 +29,7 @@ from regard.text.clean import clean
 
 PORTION = 4  # a request has at most this part of the queue waiting at once: a fourth
 LARGE_REQUESTS = 3  # large requests at once; the rest of the queue is left to small ones
+SLOW_SEARCH = 0.05  # seconds of processor from which the model's process searches, as the server does nothing meanwhile
 _PLAIN = Predict(())
 _COUNTED = 10_000  # characters tokenized at a time
 _SOON = 2  # retry after these seconds while a model is loaded
@@ -184,7 +185,11 @@ class Engine:
         """Return the answer to the only text there is, without the model's process; None where that is not possible."""
         if self._direct is None or self.queue_size or self.in_flight or not self.alone():
             return None
-        if (told := self._direct.answer(question)) is None:
+        began = time.thread_time()
+        told = self._direct.answer(question)
+        if time.thread_time() - began > SLOW_SEARCH:
+            self._direct = None
+        if told is None:
             return None
         for watcher in self.watchers:
             watcher(told[1])
@@ -229,8 +234,9 @@ class Engine:
         self._pipe, told = await Pipe.open(job, self.limits)
         self.cards, self._loaded, self._direct = told.cards, loaded, None
         if told.shortcut is not None:
-            with suppress(ValueError, OSError):  # without it the process answers
-                self._direct = DirectSearch(folder, told.shortcut, told.cards[""].get("alphabet", ""))
+            with suppress(ValueError, OSError, LookupError, TypeError):  # without it the process answers
+                alphabet = told.cards[""].get("alphabet", "")
+                self._direct = await asyncio.to_thread(DirectSearch, folder, told.shortcut, alphabet)
         return self._pipe
 
     async def _live(self) -> None:
@@ -274,7 +280,7 @@ class DirectSearch:
     def answer(self, question: QuestionRow) -> tuple[TextPrediction, Batched] | None:
         """Return the answer of the model's process, and the measures of this batch of one; None: ask that process.
 
-        It answers what asks for more than the best translation of a short text, and what safeguards change.
+        That process has what asks for more than the best translation of a short text, and what safeguards change.
         """
         text, *_ = question.texts
         if question.of(()) != _PLAIN or text.similar:
@@ -287,7 +293,7 @@ class DirectSearch:
             if len(ids) > min(self._longest, SHORT_PIECES) + 1:
                 return None
             ((best,),) = self._translator.searched([ids], self._rules)
-        except (ValueError, MemoryError):
+        except (ValueError, TypeError, LookupError, MemoryError):
             return None
         if loop_of(best.ids) is not None:
             return None
