@@ -6,7 +6,7 @@ from functools import cache
 
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
-_LONGEST = 2_000  # texts of which some tell the language of a side
+_LONGEST = 2_000  # texts among which those that are counted are chosen
 _COUNTED = 200
 
 

@@ -14,8 +14,8 @@ _MOST, LONGEST_LABEL = 1_000, 80  # labels there may be, and characters of one
 _NAMES = frozenset(["label", "labels", "class", "category", "sentiment", "polarity", "topic", "intent", "target", "y"])
 OFTEN = 5  # mean occurrences of a label's values, where no label is requested
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:[.,]\d+)?|[.,]\d+)(e[+-]?\d+)?", re.IGNORECASE)
-# A word and another, or a few letters of another script.
 _SEPARATOR = re.compile(r"\s*[,;|]\s*")  # of several labels
+# A word and another, or a few letters of another script.
 _SENTENCE = re.compile(r"[^\W\d_]\W? [^\W\d_]|[^\x00-\x7f]{4}")
 
 

@@ -186,14 +186,14 @@ class Engine:
         if self._direct is None or self.queue_size or self.in_flight or not self.alone():
             return None
         began = time.thread_time()
-        told = self._direct.answer(question)
+        answered = self._direct.answer(question)
         if time.thread_time() - began > SLOW_SEARCH:
             self._direct = None
-        if told is None:
+        if answered is None:
             return None
         for watcher in self.watchers:
-            watcher(told[1])
-        return told[0]
+            watcher(answered[1])
+        return answered[0]
 
     def _busy(self, texts: int) -> int:
         """Return `busy` for a number of texts."""
@@ -231,12 +231,12 @@ class Engine:
             engine=limits.engine,
         )
         loaded = await asyncio.to_thread(fingerprint, folder)
-        self._pipe, told = await Pipe.open(job, self.limits)
-        self.cards, self._loaded, self._direct = told.cards, loaded, None
-        if told.shortcut is not None:
+        self._pipe, opened = await Pipe.open(job, self.limits)
+        self.cards, self._loaded, self._direct = opened.cards, loaded, None
+        if opened.shortcut is not None:
             with suppress(ValueError, OSError, LookupError, TypeError):  # without it the process answers
-                alphabet = told.cards[""].get("alphabet", "")
-                self._direct = await asyncio.to_thread(DirectSearch, folder, told.shortcut, alphabet)
+                alphabet = opened.cards[""].get("alphabet", "")
+                self._direct = await asyncio.to_thread(DirectSearch, folder, opened.shortcut, alphabet)
         return self._pipe
 
     async def _live(self) -> None:
