@@ -43,6 +43,12 @@ class Part(NamedTuple):
 
 PARTS = {
     "training": Part("target tokens a second, two sizes", "train.py", quick=("--rounds", "1", "--tokens", "2000")),
+    "roofline": Part(
+        "products of an update beside what this machine can do",
+        "roofline.py",
+        quick=("--updates", "1", "--sizes", "S"),
+        rounds=False,
+    ),
     "decoding": Part(
         "sentences a second, random weights, two sizes",
         "translate.py",

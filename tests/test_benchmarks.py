@@ -21,9 +21,11 @@ from regard.errors import ConfigError
 from regard.ops.plain import plain
 from regard.records import EOS
 
-NAMES = ("adaptation", "bulk", "confirmations", "hints", "layers", "looking_back", "oracles", "startup", "timing",
-         "unigram")  # fmt: skip
-adaptation, bulk, confirmations, hints, layers, looking_back, oracles, startup, timing, unigram = map(benchmark, NAMES)
+NAMES = ("adaptation", "bulk", "confirmations", "hints", "layers", "looking_back", "oracles", "roofline", "startup",
+         "timing", "unigram")  # fmt: skip
+adaptation, bulk, confirmations, hints, layers, looking_back, oracles, roofline, startup, timing, unigram = map(
+    benchmark, NAMES
+)
 PROGRAMS = sorted(path.stem for path in FOLDER.glob("*.py") if "\nif __name__" in path.read_text("utf-8"))
 
 
@@ -351,3 +353,30 @@ def test_a_process_is_measured_from_outside():
     assert busy.megabytes > 1 and asleep.said == "said\n"
     with pytest.raises(SystemExit, match="failed"):
         timing.run_process(["-c", "raise SystemExit(3)"])
+
+
+def test_a_product_is_bound_by_operations_or_by_bandwidth():
+    limits = roofline.Machine(operations=100e9, bandwidth=10e9)
+    found = roofline.product_of("aten::addmm", [[30], [20, 10], [10, 30], [], []])
+    assert found == roofline.Product(20, 10, 30)
+    assert found.operations == 2 * 20 * 10 * 30
+    assert found.intensity(4) == pytest.approx(12_000 / (4 * (200 + 300 + 600)))
+    assert limits.bound(5) == 50e9
+    assert limits.bound(50) == 100e9
+    assert roofline.product_of("aten::bmm", [[8, 2, 3], [8, 3, 4]]) == roofline.Product(2, 3, 4, pairs=8)
+    assert roofline.product_of("aten::mul", [[2], [2]]) is None
+
+
+def test_a_roofline_ranks_products_and_names_what_else_takes_time():
+    def event(key, shapes, seconds, calls=1):
+        return SimpleNamespace(key=key, input_shapes=shapes, self_cpu_time_total=seconds * 1e6, count=calls)
+
+    large, small = [[1000, 1000], [1000, 1000]], [[100, 100], [100, 100]]
+    events = [event("aten::mm", small, 1), event("aten::mm", large, 6, calls=150), event("aten::add", [[3]], 3)]
+    limits = roofline.Machine(operations=100e9, bandwidth=1e12)
+    first, second, together, other, rest = roofline.rows_of(events, limits, 4)
+    assert first == ["(1,000 × 1,000) · (1,000 × 1,000)", "60.0%", "50", "100", "50%"]
+    assert second[:2] == ["(100 × 100) · (100 × 100)", "10.0%"]
+    assert together[:2] == ["**all products**", "70.0%"]
+    assert other[:2] == ["`aten::add`", "30.0%"]
+    assert rest[1] == "0.0%"
