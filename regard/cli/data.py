@@ -76,7 +76,7 @@ def check_command(
 
     lines, pairs = zip(*read_numbered_pairs(files, say_unless(quiet)), strict=True)
     found = check_data(pairs, say=say_unless(quiet), lines=lines)
-    emit(faults_report(found, threshold), as_json=as_json)
+    emit(faults_report(found, threshold, files), as_json=as_json)
     if clean:
         say(clean_report(found, threshold, clean, dropped))
     if html:

@@ -1,6 +1,5 @@
 """regard memory"""
 
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -8,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from regard.cli.emit import emit, say_unless
+from regard.cli.emit import emit, say, say_unless
 from regard.cli.files import check_writable
 from regard.cli.help_page import Command, PageGroup
 from regard.cli.options import Json, Quiet
 from regard.errors import ConfigError, DataError, RegardError, nearest
+from regard.text.language_codes import is_language_code
 
 if TYPE_CHECKING:
     from regard.memory import TranslationMemory
@@ -25,17 +25,6 @@ memory_app = typer.Typer(
     help="Keep translations that were confirmed, and find them again.",
     no_args_is_help=True,
 )
-
-# ISO 639-1, and two codes of LibreTranslate: Portuguese of Brazil and traditional Chinese
-_CODES = (
-    "aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee "
-    "el en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik io is "
-    "it iu ja jv ka kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu lv mg mh mi mk ml mn mr ms "
-    "mt my na nb nd ne ng nl nn no nr nv ny oc oj om or os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se sg si sk "
-    "sl sm sn so sq sr ss st su sv sw ta te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi "
-    "yo za zh zu pb zt"
-)
-_CODE = re.compile(r"([a-z]{2,3})([-_][a-z0-9]{2,8})*", re.IGNORECASE)
 
 MemoryArgument = Annotated[Path, typer.Argument(metavar="MEMORY", help="File of the memory.")]
 SegmentFiles = Annotated[
@@ -88,10 +77,9 @@ def add_command(
 
 
 def _check_codes(codes: Sequence[str]) -> None:
-    """Raise ConfigError for what is not a language code: two letters of ISO 639-1, or three, and a region or script."""
+    """Raise ConfigError for what is not a language code."""
     for code in codes:
-        found = _CODE.fullmatch(code)
-        if not found or (len(found[1]) == 2 and found[1].lower() not in _CODES.split()):
+        if not is_language_code(code):
             hint = "a code of ISO 639, such as en, de, zh-Hans or hsb"
             raise ConfigError("--languages", f"'{code}' is not a language code", hint)
 
@@ -122,7 +110,11 @@ def search_command(
 
     store = TranslationMemory(memory)
     for text in texts or _lines():
-        emit(_matches(text, store.search(text, threshold=threshold, limit=count)), as_json=as_json)
+        found = store.search(text, threshold=threshold, limit=count)
+        emit(_matches(text, found), as_json=as_json)
+        if not (found or as_json):
+            print()
+            say(f"'{text:.60}': no segment is {threshold} % alike (--threshold finds less similar ones)")
 
 
 def _matches(text: str, matches: "Sequence[MemoryMatch]") -> "Report":

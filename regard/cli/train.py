@@ -165,8 +165,7 @@ def _train(request: "TrainingRequest", plan: bool, quiet: bool) -> None:
             print("\n".join(Rehearsal(experiment).plan(updates).lines(experiment)))
             return
         if not request.resume and (few := hopeless_plan(experiment, updates)):
-            command = advised_command(experiment)
-            warn(f"{few}: give more minutes, or count phrases, too, which have time here with {command}")
+            warn(f"{few}; give more --minutes, or train phrases beside it: {advised_command(experiment)}")
         elif not (request.resume or quiet) and (advice := phrases_advice(experiment)):
             say(advice)
         if not train_run(experiment, resume=request.resume, opened=opened, quiet=quiet):

@@ -19,7 +19,7 @@ Unnamed = Callable[[Mapping[str, Any]], Mapping[str, Any] | None]
 Advice = Callable[[Any], str]  # for a value that cannot stand there → a hint, or ""
 _T = TypeVar("_T")
 
-_DEFINED = "defined"  # pydantic would resolve "$ref" itself, so a reference has this key until all is described
+_DEFINED = "defined"  # pydantic would resolve "$ref" itself, so a reference has this key, with the part
 
 
 class FieldsOf(Marker):
@@ -137,12 +137,12 @@ class PartOf(Marker):
         return Choice(name, {key: item for key, item in settings if key in given or key not in self.table.inherits})
 
     def schema(self) -> dict[str, Any]:
-        """A reference to the table's definition, which parts of parts have, too."""
-        same = [one for one in _DEFINITIONS if one.table.place == self.table.place]
-        known = next((one for one in same if (one.table, one.short) == (self.table, self.short)), None)
-        if known is None:
-            _DEFINITIONS[self] = f"{self.table.place}{len(same) + 1 if same else ''}"
-        return {_DEFINED: _DEFINITIONS[known or self]}
+        """A reference to the definition, which parts of parts have, too; `schema_of` names it."""
+        return {_DEFINED: self}
+
+    def is_defined_as(self, other: "PartOf") -> bool:
+        """Return whether both have one definition."""
+        return (self.table, self.short, self.unnamed) == (other.table, other.short, other.unnamed)
 
     def definition(self) -> dict[str, Any]:
         """A name alone where nothing must be given, or an object."""
@@ -179,9 +179,6 @@ class PartOf(Marker):
         if said is None and found is not None:
             said = {"name": found.name, **found.settings}
         return group if said is None else {**said, **{key: item for key, item in group.items() if key != "name"}}
-
-
-_DEFINITIONS: dict[PartOf, str] = {}  # one for each table, with its name in the schema
 
 
 def _old_names(rows: Iterable[type[Settings]]) -> dict[str, str]:
@@ -231,26 +228,36 @@ def spelled(kind: type, settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def schema_of(kind: type) -> dict[str, Any]:
     """The JSON schema of a settings file that `read_settings` takes for `kind`, with a definition of each table."""
-    definitions = dict[str, Any]()
-    found = _referring(_group(kind).schema(), definitions)
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **found, "$defs": definitions}
+    definitions = _Definitions()
+    found = definitions.referring(_group(kind).schema())
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **found, "$defs": definitions.schemas}
 
 
-def _referring(value: Any, definitions: dict[str, Any]) -> Any:
-    """Return a schema whose references are JSON schema's; add what they refer to."""
-    if isinstance(value, list):
-        return [_referring(item, definitions) for item in value]
-    if not isinstance(value, dict):
-        return value
-    found = {key: _referring(item, definitions) for key, item in value.items() if key != _DEFINED}
-    if _DEFINED not in value:
-        return found
-    place = value[_DEFINED]
-    if place not in definitions:
-        definitions[place] = {}  # known before it is described: its parts may refer to it
-        (part,) = (part for part, name in _DEFINITIONS.items() if name == place)
-        definitions[place] |= _referring(part.definition(), definitions)
-    return {"$ref": f"#/$defs/{place}", **found}
+class _Definitions:
+    """The definitions of one schema, by name: that of the table, with a number where a table has several."""
+
+    def __init__(self) -> None:
+        self.schemas: dict[str, Any] = {}
+        self._parts: dict[str, PartOf] = {}
+
+    def referring(self, value: Any) -> Any:
+        """Return a schema whose references are JSON schema's; add what they refer to."""
+        if isinstance(value, list):
+            return [self.referring(item) for item in value]
+        if not isinstance(value, dict):
+            return value
+        found = {key: self.referring(item) for key, item in value.items() if key != _DEFINED}
+        return {"$ref": f"#/$defs/{self._name(value[_DEFINED])}", **found} if _DEFINED in value else found
+
+    def _name(self, part: PartOf) -> str:
+        """Return the name of a part's definition, made where it is new."""
+        if (known := next((name for name, one in self._parts.items() if one.is_defined_as(part)), None)) is not None:
+            return known
+        same = sum(one.table.place == part.table.place for one in self._parts.values())
+        name = f"{part.table.place}{same + 1 if same else ''}"
+        self._parts[name], self.schemas[name] = part, {}  # known before it is described: its parts may refer to it
+        self.schemas[name] |= self.referring(part.definition())
+        return name
 
 
 @cache

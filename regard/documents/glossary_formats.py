@@ -15,6 +15,7 @@ HEADERS = frozenset(["source", "target", "term", "translation", "translations", 
 EQUALS = re.compile(r"(?<!\s)(?:\s+(?:=|→|⇒|->|=>)\s+|\s*[→⇒]\s*)")  # once at each run of spaces
 TIGHT = re.compile(r"(?<!\s)\s*=\s*")
 DELIMITERS = ",;"
+_OTHER_SIGN = re.compile(r"[=→⇒|;]|->|:\s|\s[-–—:]\s|(?<=[^\W\d]),(?=[^\W\d])")  # of a line in another format
 TAB, _SIGN = "\t", "="
 MOST_TERMS = 200  # of a concept in TBX, in one language, and translations of a term in all concepts
 TBX_UNITS = ("termEntry", "conceptEntry")  # of TBX 2 and 3
@@ -51,6 +52,9 @@ def glossary_rows(text: str, name: str, languages: LanguagePair = (None, None)) 
     for line, columns in _cut(lines, name):
         if len(columns) > 2:
             raise DataError(name, f"{len(columns)} columns, and a glossary has two", line=line, hint=LINE_FORMAT)
+        if len(columns) == 1 and (sign := _OTHER_SIGN.search(columns[0])):
+            problem = f"'{columns[0]:.60}': '{sign[0].strip()}' does not separate a term from its translation here"
+            raise DataError(name, problem, line=line, hint="source TAB target; to copy the whole: the text TAB itself")
         if not (first and len(columns) == 2 and _names_columns(columns, languages)):
             yield _row(columns, name, line)
         first = False

@@ -189,6 +189,8 @@ def _of_text(text: str, task: str, start: Path | None, in_config: bool, say: Cal
     name = "".join(named).partition("=")[2]
     if start is not None and say is not None and name not in ("", before):
         say(f"{Path(text).name}: task={name}; vocabulary and network come from {start}, a run of {before}")
+    elif say is not None and name == "translation":
+        say(f"{Path(text).name}: two texts a row, so task=translation")
     return [*named, *data]
 
 

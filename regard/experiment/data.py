@@ -230,6 +230,9 @@ class DataSettings:
                 f"and data.test_fraction hold out {self.dev_fraction + self.test_fraction:g} of all",
                 "less than 1",
             )
+        if self.languages and self.languages[::-1] == pair_of(self.train) != self.languages:
+            problem = f"is [{', '.join(self.languages)}], and the files of data.train are named the other way round"
+            yield Fault("data.languages", problem, "exchange source and target, or the languages")
         yield from self._fold_faults()
         if "train" in self.corpora:
             yield Fault("data.corpora.train", "has the name of the first corpus", "choose another name")
@@ -257,22 +260,10 @@ class DataSettings:
                 raise ConfigError("decoding.route", f"there is no '{name}'", hint)
             return replace(self, routes={})
         route = self.routes[name]
-        match route.pair():
-            case str(first), str(second):
-                pair = first, second
-            case _:
-                pair = source or "", name
-        return replace(
-            self,
-            train=route.train,
-            dev=route.dev,
-            test=route.test,
-            languages=pair,
-            corpora={},
-            routes={},
-            weights={},
-            old=None,
-        )
+        first, second = route.pair()
+        pair = (first, second) if first and second else (source or "", name)
+        only = replace(self, train=route.train, dev=route.dev, test=route.test, languages=pair)
+        return replace(only, corpora={}, routes={}, weights={}, old=None)
 
     def _faults(self, part: str, choice: Choice, columns: Sequence[str]) -> Iterator[Fault]:
         for setting in FILE_SETTINGS:

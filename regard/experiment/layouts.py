@@ -95,9 +95,10 @@ def text_settings(text: str, task: str = "", *, before: str = "") -> tuple[list[
     """Return changes that name the task of the file of `--text`, and changes that name its data.
 
     A table or a folder of folders holds labels and texts for a classifier; a table with two texts and a label is one of
-    pairs; CoNLL columns, also in a .tsv with empty lines between sentences, hold words and tags for a tagger; a .json
-    (SQuAD) holds questions for a reader. Any other file holds plain text, for the task `before` of a run to start from
-    if that learns from plain text, else for a language model. A given `task` is not changed.
+    pairs, and one with two texts alone is for a translator; CoNLL columns, also in a .tsv with empty lines between
+    sentences, hold words and tags for a tagger; a .json (SQuAD) holds questions for a reader. Any other file holds
+    plain text, for the task `before` of a run to start from if that learns from plain text, else for a language model.
+    A given `task` is not changed.
     """
     reader = by_ending(text)
     kind = "" if reader is None else reader["name"]

@@ -22,6 +22,7 @@ from rich.progress import Progress
 
 from regard.errors import ConfigError, DataError, nearest
 from regard.http_body import limited_body
+from regard.text.language_codes import is_language_code
 
 ADDRESS = "https://object.pouta.csc.fi"
 _SHARE, _MOST = 0.05, 1_000  # dev and test set: fraction of the pairs, and maximum number, each
@@ -65,7 +66,6 @@ def get(corpus: str, pair: str, to: Path, archive: Path | None = None) -> list[s
     if not kept.exists():
         if archive:
             raise ConfigError(f"--archive {archive}", "there is no such file", f"fetch {address}")
-        to.mkdir(parents=True, exist_ok=True)
         console.print(f"fetching {address}: {PUBLISHED[corpus].about}", highlight=False)
         with Progress(console=console, transient=True) as bar:
             task = bar.add_task(folder.name, total=None)
@@ -97,15 +97,22 @@ def languages_of(pair: str) -> tuple[str, str]:
     codes = pair.split("-")
     if len(codes) != 2 or codes[0] == codes[1] or not all(map(_CODE.fullmatch, codes)):
         raise ConfigError(pair, "is not a pair of two languages", "two codes with a hyphen: en-es")
+    for code in codes:
+        if not is_language_code(code):
+            raise ConfigError(pair, f"'{code}' is not a language code", "two codes of ISO 639: en-es")
     return codes[0], codes[1]
 
 
 def fetch(address: str, path: Path, progress: _Progress = lambda done, total: None) -> None:
-    """Download an address to a file. Raises DataError, and leaves no file, if it cannot be fetched completely."""
+    """Download an address to a file, in a folder that is made if the address is there.
+
+    Raises DataError, and leaves no file, if it cannot be fetched completely.
+    """
     part = path.with_name(f".{path.name}.part")
     try:
         with urlopen(Request(address, headers={"User-Agent": "regard"}), timeout=_PATIENCE) as answer:
             total = int(answer.headers.get("Content-Length") or 0) or None
+            path.parent.mkdir(parents=True, exist_ok=True)
             with part.open("wb") as out:
                 for block in limited_body(answer, most=_MOST_BYTES, seconds=_MOST_SECONDS):
                     out.write(block)

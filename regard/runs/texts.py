@@ -129,17 +129,20 @@ def warn_of_unknown(task: Task, examples: Examples, model: str) -> None:
 
 
 def check_languages(experiment: Experiment, choice: Choice) -> None:
-    """Raise DataError for examples whose languages are not those of the run: metrics would be meaningless.
+    """Raise DataError for examples whose languages are not those of the run, or are exchanged: no metric has a meaning.
 
     Languages are taken from settings of readers and endings of files. Only codes of two letters are compared: "eng" may
     be "en", and an ending such as "src" is not a language.
     """
     pairs = (experiment.data.language_pair(), pair_of(choice))
     own, other = ([(code or "").partition("-")[0].lower() for code in pair] for pair in pairs)
-    if all(len(code) == 2 for code in (*own, *other)) and not {*own} & {*other}:
+    exchanged = own[0] != own[1] and own == other[::-1]
+    if all(len(code) == 2 for code in (*own, *other)) and (exchanged or not {*own} & {*other}):
         place, run = READERS.build(choice, tuple(experiment.columns)).place, " to ".join(own)
         problem = f"the examples are translated from {' to '.join(other)}, and the run translates from {run}"
-        raise DataError(place, problem, hint="give texts in its languages")
+        raise DataError(
+            place, problem, hint="exchange source and target" if exchanged else "give texts in its languages"
+        )
 
 
 def _knows_a_part(task: Task, values: Sequence[str]) -> bool:

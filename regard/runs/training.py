@@ -9,6 +9,7 @@ from functools import partial
 from itertools import chain, count, islice
 from pathlib import Path
 from shlex import quote
+from typing import Literal
 
 import torch
 
@@ -38,7 +39,7 @@ from regard.runs.stages import (
     validated,
 )
 from regard.runs.texts import part_reader
-from regard.statistical.language_checks import in_one_language
+from regard.statistical.language_checks import are_exchanged, in_one_language, misnamed_languages
 from regard.statistical.pair_checks import CLEAR_FAULT, PAIR_CHECKS, PairCorpus, TextPair, check_class
 from regard.tasks.task import usage_of
 from regard.training.checkpoint import step_folder, steps
@@ -259,15 +260,13 @@ def _report(report: TrainingReport, ready: Prepared, evaluated: Validated, *, hi
 def data_findings(experiment: Experiment) -> list[str]:
     """Return up to three lines on clear errors in the first pairs, by quick checks.
 
-    Both sides in one language, and dev pairs among the training pairs, come first.
+    Languages, and dev pairs among the training pairs, come first.
     """
     if experiment.task.name != "translation":
         return []
     examples = islice(learnt_examples(experiment), _CHECKED)
     corpus = PairCorpus([TextPair(str(one.texts["source"]), str(one.texts["target"])) for one in examples])
     lines = list[tuple[int, str]]()
-    if in_one_language(*corpus.sides):
-        lines.append((len(corpus.pairs) + 1, "both sides are in one language"))
     if seen := _seen_dev_pairs(experiment):
         lines.append((len(corpus.pairs), f"{seen:,} dev pairs are training pairs: dev scores will be too high"))
     for name in filter(lambda name: check_class(name).quick, PAIR_CHECKS):
@@ -275,8 +274,29 @@ def data_findings(experiment: Experiment) -> list[str]:
         if len(clear) >= max(1, _FEW * len(corpus.pairs)):
             first = f"{check_class(name).about} in {len(clear):,} of {len(corpus.pairs):,} pairs"
             lines.append((len(clear), f"{first}, as in line {clear[0].row + 1:,}: {clear[0].reason}"))
-    worst = [line for _, line in sorted(lines, reverse=True)[:3]]
+    languages = [line for view in experiment.views().values() for line in _language_findings(view)]
+    worst = [*languages, *(line for _, line in sorted(lines, reverse=True))][:3]
     return [*worst[:-1], f"{worst[-1]} (all errors: regard data check FILES)"] if worst else []
+
+
+def _language_findings(experiment: Experiment) -> Iterator[str]:
+    """Yield a line for each contradiction in the languages of the pairs of one route."""
+    if (train := _first_pairs(experiment, "train")) is None:
+        return
+    if in_one_language(*train.sides):
+        yield "both sides are in one language"
+    elif line := misnamed_languages(train.sides, experiment.data.language_pair()):
+        yield line
+    dev = _first_pairs(experiment, "dev")
+    if dev is not None and are_exchanged(dev.sides, train.sides):
+        yield "source and target of the dev set are exchanged: its source is like the training target"
+
+
+def _first_pairs(experiment: Experiment, part: Literal["train", "dev"]) -> PairCorpus | None:
+    """Return the first pairs of the files of a part; None without files."""
+    if (reader := part_reader(experiment, part)) is None:
+        return None
+    return PairCorpus([TextPair(*map(str, one.texts.values())) for one in islice(reader, _CHECKED)])
 
 
 def _seen_dev_pairs(experiment: Experiment) -> int:

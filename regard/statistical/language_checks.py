@@ -1,4 +1,4 @@
-"""Checks of texts of one language: two that share lines, two in one language, one in the language of the other side."""
+"""Checks of the languages of texts: overlaps, two texts in one language, exchanged sides, names of other languages."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -6,7 +6,7 @@ from typing import NamedTuple
 from regard.errors import DataError
 from regard.statistical.pair_checks.check import folded
 from regard.statistical.pair_checks.language import CharacterModel
-from regard.text.language_counts import count_languages
+from regard.text.language_counts import count_languages, identifier
 
 _SAMPLE = 4_000  # lines by which a language is detected
 _FEWEST = 100  # lines below which nothing is said
@@ -14,6 +14,17 @@ _CHANCE = 0.75  # accuracy on lines below which two texts count as one language
 _CLEAR = 0.8  # share of lines in one language, by py3langid, from which a text is in it
 _LONG = 4  # words: shorter lines may recur in any text
 _MOST_SHARED = 0.05  # of the lines of the smaller text
+_FEWEST_NAMED = 20  # lines below which a text is not compared with its language code, nor pairs with other pairs
+_ALIKE = [
+    {"bs", "hr", "sr"},
+    {"id", "ms"},
+    {"da", "nn", "no"},
+    {"gl", "pt"},
+    {"ar", "ary", "arz"},
+    {"wuu", "yue", "zh"},
+]
+
+_Sides = tuple[Sequence[str], Sequence[str]]
 
 
 class PlainText(NamedTuple):
@@ -78,6 +89,37 @@ def in_one_language(first: Sequence[str], second: Sequence[str]) -> bool:
     for own, other, lines in zip(models, reversed(models), texts, strict=True):
         right += float((own.log_probs(lines[1::2]) > other.log_probs(lines[1::2])).mean()) / 2
     return right < _CHANCE
+
+
+def misnamed_languages(sides: _Sides, codes: tuple[str | None, str | None]) -> str | None:
+    """Return a line where py3langid finds another language than the code of a side in four of five of its long lines.
+
+    None for fewer than 20 lines, for unknown codes, and for languages that it confuses, such as Croatian and Serbian.
+    """
+    own = [(code or "").partition("-")[0].lower() for code in codes]
+    texts = [_sample(lines) for lines in sides]
+    if min(map(len, texts)) < _FEWEST_NAMED or not {*own} <= {*identifier().nb_classes}:
+        return None
+    main = [_main_language(lines) for lines in texts]
+    found = [code if share >= _CLEAR else named for named, (code, share) in zip(own, main, strict=True)]
+    wrong = [
+        f"the {side}, named '{named}', is in '{code}'"
+        for side, named, code in zip(("source", "target"), own, found, strict=True)
+        if named != code and not any({named, code} <= group for group in _ALIKE)
+    ]
+    return " and ".join(wrong) + (": are the two exchanged?" if found == own[::-1] else "") if wrong else None
+
+
+def are_exchanged(pairs: _Sides, usual: _Sides) -> bool:
+    """Return whether three of four pairs fit those of `usual` better with source and target exchanged.
+
+    By trigrams of characters; False for fewer than 20 of either.
+    """
+    (source, target), models = pairs, [CharacterModel(_sample(side)) for side in usual]
+    if min(len(source), *map(len, usual)) < _FEWEST_NAMED:
+        return False
+    own, other = (a.log_probs(source) + b.log_probs(target) for a, b in (models, models[::-1]))
+    return bool((other > own).mean() > _CHANCE)
 
 
 def _main_language(lines: Sequence[str]) -> tuple[str, float]:

@@ -14,7 +14,7 @@ from regard.answers import Answer
 from regard.answers.label import LabelAnswer, LabelPrediction
 from regard.data.columns import TextColumn
 from regard.data.examples import ColumnTexts
-from regard.data.readers.label_table import holds_pairs, label_field, label_layout
+from regard.data.readers.label_table import holds_pairs, holds_two_texts, label_field, label_layout
 from regard.data.readers.tables import Fields, TableLayout
 from regard.decoding import Answering
 from regard.explain.maps import apart, attention_maps, mean_of_questions
@@ -59,7 +59,9 @@ class LabelFiles(ExampleFiles):
         return label_layout(path, kind, tuple(columns), like, sets=self._sets)
 
     def task(self, path: Path, kind: str) -> str | None:
-        return "pairs" if path.is_file() and holds_pairs(path, kind) else None
+        if not path.is_file():
+            return None
+        return "translation" if holds_two_texts(path, kind) else "pairs" if holds_pairs(path, kind) else None
 
     def label_field(self, path: Path, kind: str) -> Any:
         return label_field(path, kind)

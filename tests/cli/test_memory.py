@@ -54,6 +54,15 @@ def test_segments_of_files_are_found(tmp_path):
     assert match["differs"] == [["green.", "red.", len("The house is ")]]
 
 
+def test_a_text_without_matches_is_reported_on_stderr(tmp_path):
+    memory, _ = filled(tmp_path)
+    done = regard("memory", "search", memory, "Nothing of the kind is here.")
+    assert done.stdout == "\n" and "no segment is 70 % alike" in done.stderr
+    assert regard("memory", "search", memory, "A dog & a cat").stderr == ""
+    done = regard("memory", "search", memory, "Nothing of the kind is here.", "--json")
+    assert json.loads(done.stdout)["matches"] == [] and done.stderr == ""
+
+
 def test_a_removed_segment_is_not_found(tmp_path):
     memory, _ = filled(tmp_path)
     assert "1 segments" in regard("memory", "remove", memory, "The house is red.", "Das Haus ist rot.").stderr

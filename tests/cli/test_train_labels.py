@@ -7,6 +7,7 @@ from small_runs import regard as command
 from small_runs import unsaid
 
 import regard
+from regard.config import quoted
 from regard.experiment import load_experiment, read_experiment, text_settings
 
 TINY = ["model.dim=8", "model.encoder=embeddings", "training.max_updates=2", "training.validate_every=1"]
@@ -67,9 +68,26 @@ def test_a_plain_text_makes_a_language_model(tmp_path):
 
 
 def test_a_table_that_does_not_tell_is_refused(tmp_path):
-    (tmp_path / "a.csv").write_text("".join(f"text {n},other text {n}\n" for n in range(9)))
+    (tmp_path / "a.csv").write_text("".join(f"text{n},other{n}\n" for n in range(9)))
     done = command("train", "--text", tmp_path / "a.csv", "--run", tmp_path / "run")
     assert unsaid(done, "a.csv: no field looks like a label", "fields: {label: 1, text: 2}") == []
+
+
+@pytest.mark.parametrize(
+    ("rows", "task"),
+    [
+        ([f"the text {n}\tder Text {n}" for n in range(9)], "translation"),
+        (["source\ttarget", *(f"the text {n}\tder Text {n}" for n in range(9))], "translation"),
+        ([f"the text {n}\tvery {('good', 'bad')[n % 2]}" for n in range(9)], "classification"),
+        (["text\tlabel", *(f"the text {n}\tlike it {n}" for n in range(9))], "classification"),
+    ],
+)
+def test_a_table_of_two_texts_is_for_a_translator(tmp_path, rows, task):
+    (tmp_path / "a.tsv").write_text("\n".join(rows))
+    assert text_settings(str(tmp_path / "a.tsv")) == (
+        [f"task.name={task}"],
+        [f"data.train={quoted(str(tmp_path / 'a.tsv'))}"],
+    )
 
 
 @pytest.mark.parametrize(("keep", "kept"), [("first", "one two"), ("last", "three four")])

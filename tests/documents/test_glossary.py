@@ -48,6 +48,12 @@ def test_a_file_is_read(tmp_path):
             b"<tbx><conceptEntry><langSec xml:lang='en'><term>a</term></langSec></conceptEntry></tbx>",
             ": has terms in 1 languages",
         ),
+        (b"dog\tHund\ncat = Katze\n", ":2: 'cat = Katze': '=' does not separate"),
+        (b"dog\tHund\ncat;Katze\n", ":2: 'cat;Katze': ';' does not separate"),
+        (b"dog\tHund\ncat,Katze\n", ":2: 'cat,Katze': ',' does not separate"),
+        (b"dog | Hund\n", ":1: 'dog | Hund': '|' does not separate"),
+        (b"dog: Hund\ncat: Katze\n", ":1: 'dog: Hund': ':' does not separate"),
+        (b"dog - Hund\n", ":1: 'dog - Hund': '-' does not separate"),
         (b"PK\x03\x04\x00\x00\tHund\n", ":1: holds signs that cannot be written"),
     ],
 )
@@ -83,6 +89,7 @@ def test_one_parser_reads_all_formats_of_lines(text):
 
 def test_lists_of_names_may_have_commas_and_equals_signs_between_spaces():
     assert Glossary.of_text("Regard\nWashington, D.C.").entries[1] == Entry("Washington, D.C.", ("Washington, D.C.",))
+    assert Glossary.of_text("24-hour\nhttp://a.b\nSt. John's\n1,000").entries[3] == Entry("1,000", ("1,000",))
     assert Glossary.of_text("IBM\ndog = Hund").entries == [Entry("IBM", ("IBM",)), Entry("dog", ("Hund",))]
 
 

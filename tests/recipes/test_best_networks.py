@@ -86,12 +86,16 @@ def test_a_network_that_would_stay_far_below_phrases_leaves_them_the_time(texts,
     assert float(left.split()[2]) >= 4.8  # all of it: nothing else can be made without a network
     found = read_checked(texts / "run" / "best.json")
     assert [one["step"] for one in found["results"]] == ["phrases"]
-    late = {name for name, why in found["left_out"].items() if " updates in " in why and "of what phrases reach" in why}
+    late = {
+        name
+        for name, why in found["left_out"].items()
+        if " updates) a network" in why and "of the BLEU of phrases" in why
+    }
     assert late == {"network", "self_taught"} and "no network to begin with" in found["left_out"]["reranked"]
     said = (texts / "run" / "report.md").read_text()
     assert "more time: network, self_taught had none" in said
     (line,) = (one for one in done.said.splitlines() if one.startswith("no network is trained, phrases have"))
-    assert line.endswith("of what phrases reach (forecast)")
+    assert line.endswith("of the BLEU of phrases (forecast)")
     assert f"- {line}\n" in said
 
 

@@ -186,6 +186,13 @@ def test_the_road_that_pays_fits_into_the_time():
     assert found.best.name == "phrases"
 
 
+def test_both_take_as_long_as_phrases_at_least():
+    found = forecast_pairs(facts()._replace(dev_lines=100_000), 1.0, read_coefficients())
+    minutes = {one.name: one.minutes for one in found.roads}
+    assert minutes["both"] == minutes["phrases"] > 1.0 and found.best.name == "network"
+    assert {one.minutes for one in forecast_pairs(facts(), 60.0, read_coefficients()).roads[1:]} == {60.0}
+
+
 def test_the_command_of_each_road_is_said():
     files = [Path("a b.en"), Path("a.de")]
     for name, command in (

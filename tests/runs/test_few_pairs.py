@@ -57,6 +57,14 @@ def test_the_advised_time_is_one_that_best_accepts(tmp_path, monkeypatch, limit,
     program._check_minutes(60.0 * advised, None)
 
 
+def test_advice_names_files_from_the_working_directory(tmp_path, monkeypatch):
+    few = experiment(tmp_path, 1_000)
+    (tmp_path / "inside").mkdir()
+    for folder, name in ((tmp_path, "'few pairs.tsv'"), (tmp_path / "inside", "'../few pairs.tsv'")):
+        monkeypatch.chdir(folder)
+        assert f"regard best {name} --minutes" in phrases_advice(few)
+
+
 def test_advice_names_a_file_for_each_column(tmp_path):
     for name in ("a.en", "a.de", "dev.en", "dev.de"):
         (tmp_path / name).write_text("x\n" * 1000, encoding="utf-8")
@@ -82,7 +90,7 @@ def test_too_few_updates_for_the_pairs_are_one_warning(tmp_path, monkeypatch, se
     said = coefficients.hopeless_plan(few, updates)
     assert bool(said) is warned
     if warned:
-        assert said.startswith("about 102 updates in 10 minutes stay below")
+        assert said.startswith("in 10 minutes (about 102 updates) a network reaches at most ")
         assert coefficients.hopeless_plan(experiment(tmp_path, 3_000, *SMALL), updates) == ""  # no limit of time
         assert coefficients.hopeless_plan(few, None) == ""
 
@@ -94,9 +102,9 @@ def test_train_warns_of_a_hopeless_plan_and_trains(tmp_path, monkeypatch):
     done = regard("train", *write_few(tmp_path), *SMALL, "--minutes", "5", "--run", tmp_path / "run")
     assert done.code == 0, done.said
     (plan,) = (line for line in done.said.splitlines() if line.startswith("planned: "))
-    (line,) = (line for line in done.said.splitlines() if "of what phrases reach" in line)
+    (line,) = (line for line in done.said.splitlines() if "of the BLEU of phrases" in line)
     assert f"about {round(5 * 60 * TRAINING / 5)} updates" in plan
-    assert line.startswith("warning: about 2 updates in 5 minutes stay below")
+    assert line.startswith("warning: in 5 minutes (about 2 updates) a network")
     assert done.said.count("regard best") == 1
     command, minutes = line.rsplit(" --minutes ", 1)
     assert f"regard best --source {tmp_path}" in command

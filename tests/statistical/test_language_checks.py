@@ -1,6 +1,7 @@
 """Texts of one language: overlaps, one language given as two, exchanged sides; each an error of one line."""
 
 import random
+from collections import Counter
 
 import pytest
 from typer.testing import CliRunner
@@ -9,12 +10,14 @@ from regard.cli.app import app
 from regard.errors import ConfigError, DataError
 from regard.experiment import read_experiment, time_plan
 from regard.runs.training import data_findings
+from regard.statistical import language_checks
 from regard.statistical.language_checks import (
     PlainText,
     check_disjoint,
     check_expected_language,
     check_two_languages,
     in_one_language,
+    misnamed_languages,
 )
 
 ENGLISH = ["the", "dog", "sees", "house", "woman", "with", "and", "runs", "through", "green", "children", "playing"]
@@ -101,6 +104,60 @@ def test_training_says_that_both_sides_are_one_language(files):
 def test_training_counts_dev_pairs_that_it_learns_from(files):
     dev = [f"data.dev.source={files['en']}", f"data.dev.target={files['de']}"]
     assert data_findings(experiment_of(files, "en", "de", *dev))[0].startswith("300 dev pairs are training pairs: dev")
+
+
+def test_training_finds_a_dev_set_whose_sides_are_exchanged(files, tmp_path):
+    for name, words in {"x": GERMAN, "y": ENGLISH}.items():
+        (tmp_path / f"dev.{name}.txt").write_text("\n".join(text(words, 4, count=30).lines), encoding="utf-8")
+    dev = [f"data.dev.{side}={tmp_path}/dev.{name}.txt" for side, name in (("source", "x"), ("target", "y"))]
+    assert any("dev set are exchanged" in line for line in data_findings(experiment_of(files, "en", "de", *dev)))
+    straight = [dev[0].replace("dev.x", "dev.y"), dev[1].replace("dev.y", "dev.x")]
+    assert data_findings(experiment_of(files, "en", "de", *straight)) == []
+
+
+@pytest.fixture
+def named_texts(tmp_path):
+    """Sentences in which py3langid finds German and English, in files with and without codes: their paths by name."""
+    lines = {
+        "de": [f"Zwei Männer stehen am Herd und bereiten Essen für {number} Gäste zu." for number in range(30)],
+        "en": [f"Two men are at the stove and are preparing food for {number} guests." for number in range(30)],
+    }
+    for code, texts in lines.items():
+        for name in (f"{code}.txt", f"train.{code}", f"exchanged.{'ende'.replace(code, '')}"):
+            (tmp_path / name).write_text("\n".join(texts), encoding="utf-8")
+    return tmp_path
+
+
+def test_training_compares_texts_with_the_given_languages(named_texts):
+    def found(*changes):
+        files = [f"data.train.source={named_texts}/de.txt", f"data.train.target={named_texts}/en.txt"]
+        return data_findings(read_experiment(None, [*files, *changes], say=lambda line: None))
+
+    (line,) = [line for line in found("data.languages=[en,de]") if "exchanged" in line]
+    assert "'en', is in 'de'" in line and "'de', is in 'en'" in line
+    for languages in ("[de,en]", "[xx,yy]", "null"):
+        assert not any("named" in line for line in found(f"data.languages={languages}"))
+
+
+def test_names_of_files_against_the_given_languages_are_an_error(named_texts):
+    files = [f"data.train.source={named_texts}/train.de", f"data.train.target={named_texts}/train.en"]
+    with pytest.raises(ConfigError, match=r"^data.languages: .*other way round"):
+        read_experiment(None, [*files, "data.languages=[en,de]"], say=lambda line: None)
+
+
+def test_languages_that_are_easily_confused_are_no_contradiction(monkeypatch):
+    monkeypatch.setattr(language_checks, "count_languages", lambda lines: Counter({lines[0]: 200}))
+    croatian, english, french = (([code] * 30) for code in ("hr", "en", "fr"))
+    assert misnamed_languages((croatian, english), ("sr", "en")) is None
+    assert misnamed_languages((french, english), ("sr", "en")) == "the source, named 'sr', is in 'fr'"
+    assert misnamed_languages((french[:19], english), ("sr", "en")) is None
+
+
+def test_data_check_compares_texts_with_the_names_of_their_files(named_texts):
+    shown = CliRunner().invoke(app, ["data", "check", *(f"{named_texts}/exchanged.{code}" for code in ("en", "de"))])
+    assert "are the two exchanged?" in shown.stdout
+    shown = CliRunner().invoke(app, ["data", "check", *(f"{named_texts}/train.{code}" for code in ("en", "de"))])
+    assert "exchanged" not in shown.stdout
 
 
 def test_a_time_for_nothing_is_refused(files, monkeypatch):

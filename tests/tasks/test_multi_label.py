@@ -78,6 +78,19 @@ def test_a_calibration_is_of_having_a_label_whatever_decides():
         assert mended.confidences == pytest.approx(sure)
 
 
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (["a|b", "a"], "'a|b' is read as one label: commas .*task=classification"),
+        (["a, b", "a;b", "b"], "'a;b' is read as one label: commas separate"),
+        (["a", "b", "a"], "no text has several labels: commas .*task=classification"),
+    ],
+)
+def test_labels_without_commas_are_a_warning(values, message):
+    with pytest.warns(UserWarning, match=message):
+        LabelSetColumn.learn(values, Choice("words"))
+
+
 def test_an_unknown_label_is_named():
     column = LabelSetColumn(["animal", "motion"])
     assert column.decode(column.encode("motion,animal")) == "animal, motion"

@@ -1,5 +1,6 @@
 """Several labels of a closed set, or none: the output of a classifier of texts that may have several."""
 
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
@@ -13,6 +14,18 @@ from regard.errors import DataError, nearest
 from regard.registry import Choice
 from regard.text.label_sets import read_labels, write_labels
 
+_OTHER_SEPARATORS = {"|", ";"}  # of labels in other formats
+
+
+def _warn_of_separators(labels: Iterable[str], *, several: bool) -> None:
+    """Warn of a label that looks like several, and where no text has several."""
+    joined = next((label for label in labels if _OTHER_SEPARATORS & {*label}), None)
+    if joined is None and several:
+        return
+    problem = "no text has several labels" if joined is None else f"'{joined:.60}' is read as one label"
+    other = "" if several else "; for one label a text: task=classification"
+    warnings.warn(f"{problem}: commas separate the labels of a text (sport, politics){other}", stacklevel=3)
+
 
 class LabelSetColumn(LabelColumn):
     """Labels with commas between them, `-` for none: ids are their numbers, tensors 0 and 1 of each (batch, label)."""
@@ -22,9 +35,13 @@ class LabelSetColumn(LabelColumn):
 
     @classmethod
     def learn(cls, values: Iterable[str], tokenizer: Choice) -> "LabelSetColumn":
-        counts = Counter(label for value in values for label in read_labels(value))
+        counts, several = Counter[str](), False
+        for value in values:
+            counts.update(labels := read_labels(value))
+            several = several or len(labels) > 1
         if not counts:
             raise DataError(cls.what, "needs labels, and there is none", hint="sport, politics")
+        _warn_of_separators(counts, several=several)
         check_repeated(cls.what, counts)
         labels = sorted(counts)
         return cls(labels, [counts[label] for label in labels])

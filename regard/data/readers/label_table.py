@@ -65,6 +65,17 @@ def holds_pairs(path: Path, kind: str) -> bool:
     return label is not None and sum(one.is_text for one in table.fields if one is not label) == 2
 
 
+def holds_two_texts(path: Path, kind: str) -> bool:
+    """Return whether a table has two fields, both of texts that are seldom repeated: a text and its translation.
+
+    A field that a header names `target` is no label then.
+    """
+    table = _described(path, kind)
+    if table is None or len(table.fields) != 2 or (table.label is not None and "target" not in table.names):
+        return False
+    return all(one.is_text and 2 * len(one.values) > min(one.rows, _MOST) for one in table.fields)
+
+
 def label_field(path: Path, kind: str) -> Any:
     """Return the field that looks like a label: each value occurs five times on average; None for none."""
     table = _described(path, kind)

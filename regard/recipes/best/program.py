@@ -1,6 +1,7 @@
 """`regard best`: the best translator that texts and minutes allow, step by step, each kept only where it gains."""
 
 import math
+import os
 import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -308,8 +309,13 @@ def advised_command(experiment: Experiment) -> str:
         choice = experiment.reader(part)
         files = {} if choice is None else choice.settings.get("files")
         if files:
-            words += [f"--{option}{column} {quote(str(file))}" for column, file in files.items()]
+            words += [f"--{option}{column} {_shown(file)}" for column, file in files.items()]
         elif choice is not None and part == "train" and "file" in choice.settings:
-            words.append(quote(str(choice.settings["file"])))
+            words.append(_shown(choice.settings["file"]))
     minutes = 60 if experiment.training.max_minutes is None else round(experiment.training.max_minutes)
     return " ".join([*words, f"--minutes {max(BEST_MINUTES, phrase_minutes(experiment), minutes)}"])
+
+
+def _shown(file: str) -> str:
+    """Return a located file for a command: from the working directory, where that is shorter."""
+    return quote(min(os.path.relpath(file), str(file), key=len))

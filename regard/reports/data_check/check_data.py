@@ -13,6 +13,7 @@ from regard.config import parse_json
 from regard.data.readers import READERS
 from regard.data.readers.lines import read_lines
 from regard.errors import ConfigError, DataError
+from regard.experiment.data import pair_of
 from regard.explain.frame import bundle, framed, static
 from regard.explain.tokens import visible_line
 from regard.packed import write_packed
@@ -20,7 +21,7 @@ from regard.registry import Choice
 from regard.reports.report import Report
 from regard.reports.table import Cell, Table
 from regard.runs.texts import Say
-from regard.statistical.language_checks import in_one_language
+from regard.statistical.language_checks import in_one_language, misnamed_languages
 from regard.statistical.pair_checks import PAIR_CHECKS, PairCorpus, TextPair, check_class
 from regard.text.column_names import column_names, names_line
 
@@ -62,7 +63,7 @@ def read_numbered_pairs(files: Sequence[Path], say: Say = lambda line: None) -> 
     fit each other, or are empty.
     """
     if len(files) == 2:
-        choice = Choice("parallel", {"files": dict(zip(_SIDES, map(str, files), strict=True))})
+        choice = _parallel(files)
     elif len(files) == 1 and (kind := files[0].suffix.removeprefix(".")) in ("tsv", "csv", "jsonl"):
         choice = Choice(kind, {"file": str(files[0])})
     else:
@@ -78,6 +79,11 @@ def read_numbered_pairs(files: Sequence[Path], say: Say = lambda line: None) -> 
     if not found:
         raise DataError(files[0], "has no pairs")
     return found
+
+
+def _parallel(files: Sequence[Path]) -> Choice:
+    """Return the reader of two text files."""
+    return Choice("parallel", {"files": dict(zip(_SIDES, map(str, files), strict=True))})
 
 
 def check_data(
@@ -113,8 +119,11 @@ def _said_if_slow(say: Say, line: str) -> Iterator[None]:
         timer.cancel()
 
 
-def faults_report(check: DataCheck, threshold: float) -> Report:
-    """Report, for each kind of fault, how many pairs have it, how many would be dropped, and the worst example."""
+def faults_report(check: DataCheck, threshold: float, files: Sequence[Path] = ()) -> Report:
+    """Report, for each kind of fault, how many pairs have it, how many would be dropped, and the worst example.
+
+    `files` are those of the pairs: languages in their names are compared with the texts.
+    """
     rows, values = list[list[Cell]](), list[dict[str, object]]()
     for name in sorted({one.check for one in check.faults}):
         found = [one for one in check.faults if one.check == name]
@@ -126,8 +135,11 @@ def faults_report(check: DataCheck, threshold: float) -> Report:
     rows.sort(key=lambda row: (-(row[2].value or 0), -(row[1].value or 0)))
     gone, total = len(check.dropped(threshold)), len(check.pairs)
     summary = f"{gone:,} of {total:,} pairs ({gone / total:.2%}) have a severity of {threshold:g} or more"
-    if alike := in_one_language(*PairCorpus(check.pairs).sides):
+    sides = PairCorpus(check.pairs).sides
+    if alike := in_one_language(*sides):
         summary += "\nboth sides are in one language"
+    elif len(files) == 2 and (line := misnamed_languages(sides, pair_of(_parallel(files)))):
+        summary += f"\n{line}"
     table = Table(["fault", "pairs", "dropped", "worst example"], rows, texts=1)
     return Report([table], {"pairs": total, "dropped": gone, "one_language": alike, "faults": values}, summary)
 

@@ -102,5 +102,6 @@ def hopeless_plan(experiment: Experiment, updates: int | None) -> str:
     facts = NetworkFacts(count_examples(experiment), updates, rows)
     ratios = np.exp(read_coefficients().network["bleu"].samples(facts.features(), np.random.default_rng(1)))
     high = float(np.quantile(ratios, _SURE))
-    few = f"about {updates:,.0f} updates in {training.max_minutes:.3g} minutes"
-    return f"{few} stay below {max(high, 0.01):.0%} of what phrases reach (forecast)" if high < _FAR else ""
+    time = f"in {training.max_minutes:.3g} minutes (about {updates:,.0f} updates)"
+    share = f"at most {max(high, 0.01):.0%} of the BLEU of phrases"
+    return f"{time} a network reaches {share} (forecast)" if high < _FAR else ""

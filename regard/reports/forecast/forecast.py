@@ -276,7 +276,8 @@ def forecast_pairs(facts: PairsFacts, minutes: float, known: Coefficients) -> Fo
         for score in FORECAST_SCORES
         for more in ((0, *MORE_PAIRS) if score == "bleu" else (0,))
     }
-    times = {"phrases": _phrases_minutes(facts, known), "network": minutes, "both": minutes}
+    phrases = _phrases_minutes(facts, known)
+    times = {"phrases": phrases, "network": minutes, "both": max(minutes, phrases)}
     roads = [
         Road(
             name,
