@@ -68,7 +68,7 @@ def holds_pairs(path: Path, kind: str) -> bool:
 def holds_two_texts(path: Path, kind: str) -> bool:
     """Return whether a table has two fields, both of texts that are seldom repeated: a text and its translation.
 
-    A field that a header names `target` is no label then.
+    A field that a header names `target` is not a label then.
     """
     table = _described(path, kind)
     if table is None or len(table.fields) != 2 or (table.label is not None and "target" not in table.names):
