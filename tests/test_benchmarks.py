@@ -3,6 +3,7 @@
 import math
 import multiprocessing
 import os
+import random
 import runpy
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from collections import Counter
 from multiprocessing.connection import Connection
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
@@ -21,11 +23,10 @@ from regard.errors import ConfigError
 from regard.ops.plain import plain
 from regard.records import EOS
 
-NAMES = ("adaptation", "bulk", "confirmations", "hints", "layers", "looking_back", "oracles", "roofline", "startup",
-         "timing", "unigram")  # fmt: skip
-adaptation, bulk, confirmations, hints, layers, looking_back, oracles, roofline, startup, timing, unigram = map(
-    benchmark, NAMES
-)
+NAMES = ("adaptation", "bulk", "confirmations", "hints", "layers", "looking_back", "oracles", "planted_synonyms",
+         "roofline", "startup", "timing", "unigram")  # fmt: skip
+adaptation, bulk, confirmations, hints, layers, looking_back, oracles, synonyms = map(benchmark, NAMES[:8])
+roofline, startup, timing, unigram = map(benchmark, NAMES[8:])
 PROGRAMS = sorted(path.stem for path in FOLDER.glob("*.py") if "\nif __name__" in path.read_text("utf-8"))
 
 
@@ -39,6 +40,22 @@ def test_a_program_tells_its_options(name, monkeypatch, capsys):
         runpy.run_path(str(FOLDER / f"{name}.py"), run_name="__main__")
     assert ended.value.code == 0
     assert "options:" in capsys.readouterr().out
+
+
+def test_twins_stand_in_half_of_the_places_of_planted_words_alone():
+    lines = ["The cat saw the dog"] * 500
+    text = " ".join(synonyms.plant(lines, {"the", "dog"}, random.Random(1))).split()
+    counts = Counter(text)
+    assert (counts["cat"], counts["saw"]) == (500, 500)
+    for word, count in (("the", 1000), ("dog", 500)):
+        assert counts[synonyms.twin(word)] + counts[word] + counts[word.capitalize()] == count
+        assert counts[synonyms.twin(word)] == pytest.approx(count / 2, rel=0.15)
+
+
+def test_a_twin_is_found_among_as_many_words_as_are_asked_for():
+    words = ["a", synonyms.twin("a"), "b", synonyms.twin("b")]
+    table = synonyms.VectorTable(words, np.array([[1, 0], [0.9, 0.5], [1, 0.3], [0.9, 0.4]]))
+    assert [synonyms.found(table, "ab", count) for count in (1, 2, 3)] == [1, 1, 2]
 
 
 def test_bulk_texts_and_their_differences(tmp_path):

@@ -136,18 +136,28 @@ class Attention(nn.Module):
         return self._begin(queries if self.heads is None else self.heads.queries(queries), memory)
 
     def forward(
-        self, queries: Tensor, memory: Memory, past: tuple[Any, ...] | None = None, *, need_weights: bool = False
+        self,
+        queries: Tensor,
+        memory: Memory,
+        past: tuple[Any, ...] | None = None,
+        *,
+        mask: Tensor | None = None,
+        need_weights: bool = False,
     ) -> Attended:
-        """queries (batch, query, query_dim) → context (batch, query, value_dim). Past None starts."""
+        """queries (batch, query, query_dim) → context (batch, query, value_dim). Past None starts.
+
+        `mask` (batch, query, key), True = visible, hides keys from single queries, besides the memory's own mask.
+        """
         share = None if self.gate is None else self.gate(queries).sigmoid()
         if self.heads is not None:
             queries = self.heads.queries(queries)
+            mask = None if mask is None else mask.unsqueeze(-3)
         if past is None:
             past = self._begin(queries, memory)
         if self.sequential and queries.shape[-2] != 1:
-            attended = self._one_by_one(queries, memory, past)
+            attended = self._one_by_one(queries, memory, past, mask)
         else:
-            attended = self._together(queries, memory, past, need_weights or self.sequential)
+            attended = self._together(queries, memory, past, mask, need_weights or self.sequential)
         if not need_weights:
             attended = attended._replace(weights=None)
         if self.heads is not None:
@@ -157,16 +167,21 @@ class Attention(nn.Module):
     def _begin(self, queries: Tensor, memory: Memory) -> tuple[Any, ...]:
         return tuple(part.begin(queries, memory) for part in self.parts)
 
-    def _together(self, queries: Tensor, memory: Memory, past: tuple[Any, ...], need_weights: bool) -> Attended:
+    def _together(
+        self, queries: Tensor, memory: Memory, past: tuple[Any, ...], mask: Tensor | None, need_weights: bool
+    ) -> Attended:
         dropout = self.dropout if self.training else 0.0
-        attended, scores = attend(self.parts, queries, memory, past, dropout=dropout, need_weights=need_weights)
+        attended, scores = attend(
+            self.parts, queries, memory, past, mask=mask, dropout=dropout, need_weights=need_weights
+        )
         after = tuple(part.after(old, attended, scores) for part, old in zip(self.parts, past, strict=True))
         return attended._replace(past=after)
 
-    def _one_by_one(self, queries: Tensor, memory: Memory, past: tuple[Any, ...]) -> Attended:
+    def _one_by_one(self, queries: Tensor, memory: Memory, past: tuple[Any, ...], mask: Tensor | None) -> Attended:
         steps = []
-        for query in queries.split(1, dim=-2):
-            steps.append(self._together(query, memory, past, True))
+        for place, query in enumerate(queries.split(1, dim=-2)):
+            shown = None if mask is None else mask[..., place : place + 1, :]
+            steps.append(self._together(query, memory, past, shown, True))
             past = steps[-1].past
         weights = torch.cat([step.weights for step in steps if step.weights is not None], dim=-2)
         terms = {name: torch.cat([step.terms[name] for step in steps], dim=-1) for name in steps[0].terms}

@@ -13,7 +13,7 @@ from regard.config import Doc
 from regard.config.bounds import Size
 from regard.config.common_settings import DropoutProbability, NumLayers
 from regard.decoders.decoder import Decoder, DecoderState
-from regard.errors import ConfigError
+from regard.errors import ConfigError, PartError
 from regard.layers.embedders.embedder import Embedder
 from regard.layers.recurrent import RECURRENT, Cell, Past, Stack, note_no_residual
 from regard.layers.shared_source import begin, read_source, shared
@@ -79,9 +79,9 @@ class RecurrentDecoder(Decoder):
     tanh, maxout or nothing more (linear), as wide as the embedding. s_0 = tanh(W final), of both directions where the
     encoder has two, or W c for a summary, or the encoder's own with `init_from_encoder`: a layer of two directions of
     the decoder's width starts two layers, by its forward and by its backward state
-    (https://github.com/tensorflow/nmt). Without a source there is no c, and s_0 = 0. With `intra_attention` the readout
-    also reads what s_i sees of s_1 … s_(i-1), by `model.self_attention` (https://arxiv.org/abs/1705.04304, section
-    2.2).
+    (https://github.com/tensorflow/nmt). With `zero_state`, and without a source, s_0 = 0; without one there is no c.
+    With `intra_attention` the readout also reads what s_i sees of s_1 … s_(i-1), by `model.self_attention`
+    (https://arxiv.org/abs/1705.04304, section 2.2).
     """
 
     aliases = (
@@ -94,7 +94,7 @@ class RecurrentDecoder(Decoder):
         alias("luong", {"order": "luong"}),
         alias("sutskever", {"source_context": "start"}),
     )
-    of_source = ("source_context", "init_from_encoder")
+    of_source = ("source_context", "init_from_encoder", "zero_state")
 
     def __init__(  # noqa: PLR0913  a setting each
         self,
@@ -118,7 +118,9 @@ class RecurrentDecoder(Decoder):
             Annotated[int, Ge(2)] | None, Doc("First layer with a residual connection, counted from 1.")
         ] = None,
         init_from_encoder: Annotated[bool, Doc("Initialise each layer from the encoder's same layer.")] = False,
+        zero_state: Annotated[bool, Doc("Start from a zero state, not from one made of the source.")] = False,
         readout: Annotated[Literal["tanh", "maxout", "linear"], Doc("Readout layer before the head.")] = "tanh",
+        readout_bias: Annotated[bool, Doc("Add a bias in the readout layer.")] = True,
         intra_attention: Annotated[bool, Doc("Self-attention over the decoder's past states.")] = False,
         dropout: DropoutProbability = 0.1,
     ) -> None:
@@ -137,11 +139,14 @@ class RecurrentDecoder(Decoder):
         layers = [RECURRENT.build(cell, width, hidden_dim, place="cell") for width in widths]
         note_no_residual(num_layers, residual_from)
         self.stack = Stack(layers, dropout=dropout, residual_from=residual_from)
-        self.starts = None if init_from_encoder or alone else nn.Linear(given_dim, hidden_dim * num_layers)
+        self.zero_state = _from_zero(zero_state, init_from_encoder, source_context)
+        self.starts = (
+            None if init_from_encoder or alone or zero_state else nn.Linear(given_dim, hidden_dim * num_layers)
+        )
         self.intra = IntraAttention(sockets.causal(hidden_dim), hidden_dim) if intra_attention else None
         read_dim = hidden_dim + {"bahdanau": context_dim + self.dim, "luong": context_dim, "gnmt": 0}[order]
         read_dim += 0 if self.intra is None else self.intra.context_dim
-        self.to_state = nn.Linear(read_dim, self.dim * (2 if readout == "maxout" else 1))
+        self.to_state = nn.Linear(read_dim, self.dim * (2 if readout == "maxout" else 1), bias=readout_bias)
 
     def begin(self, seen: Encoded | None, rows: int) -> DecoderState:
         if seen is None:
@@ -213,10 +218,13 @@ class RecurrentDecoder(Decoder):
 
     def _first(self, seen: Encoded, final: Tensor) -> tuple[Past, ...]:
         """The past of each layer before the first word."""
+        nothing = tuple(layer.nothing(final) for layer in self.stack.layers)
+        if self.zero_state:
+            return nothing
         if self.starts is not None:
             states = torch.tanh(self.starts(final)).chunk(len(self.stack.layers), dim=-1)
             return tuple(layer.begun(state) for layer, state in zip(self.stack.layers, states, strict=True))
-        wanted = _shapes([layer.nothing(final) for layer in self.stack.layers])
+        wanted = _shapes(nothing)
         for given in (seen.past or (), _directions(seen.past or ())):
             if _shapes(given) == wanted:
                 return tuple(given)
@@ -228,6 +236,14 @@ class RecurrentDecoder(Decoder):
 def _directions(pasts: Sequence[Past]) -> tuple[Past, ...]:
     """The past of each layer of two directions → that of the one and that of the other."""
     return tuple(half for past in pasts for half in zip(*(one.chunk(2, dim=-1) for one in past), strict=False))
+
+
+def _from_zero(zero_state: bool, init_from_encoder: bool, source_context: str) -> bool:
+    """Return `zero_state`. Raises PartError beside a setting that asks for another first state."""
+    if zero_state and (init_from_encoder or source_context == "start"):
+        problem = "a zero state is not made of the source, as init_from_encoder and source_context start ask for"
+        raise PartError(problem, "choose one of them", setting="zero_state")
+    return zero_state
 
 
 def _shapes(pasts: Sequence[Past]) -> list[list[torch.Size]]:

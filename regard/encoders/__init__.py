@@ -4,9 +4,11 @@
 """
 
 from regard.encoders.bytenet import ByteNetEncoder
+from regard.encoders.complex_valued import ComplexEncoder
 from regard.encoders.convolutional import ConvolutionalEncoder
 from regard.encoders.embeddings import EmbeddingsEncoder
 from regard.encoders.encoder import Encoder
+from regard.encoders.grid_convolutional import GridConvolutionalEncoder
 from regard.encoders.language_model_features import LanguageModelFeaturesEncoder
 from regard.encoders.parallel import ParallelEncoder
 from regard.encoders.recurrent import RecurrentEncoder
@@ -20,8 +22,10 @@ from regard.encoders.unfolded import UnfoldedEncoder
 ENCODERS.fill(
     {
         "bytenet": ByteNetEncoder,
+        "complex_layers": ComplexEncoder,
         "convolutional": ConvolutionalEncoder,
         "embeddings": EmbeddingsEncoder,
+        "grid_convolutional": GridConvolutionalEncoder,
         "language_model_features": LanguageModelFeaturesEncoder,
         "parallel": ParallelEncoder,
         "recurrent": RecurrentEncoder,

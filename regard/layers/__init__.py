@@ -8,6 +8,7 @@ from typing import Any
 from regard.attention.kernel_view import chebyshev_kernel, smoothed
 from regard.attention.ranking import RankingAttention
 from regard.layers.aligned_question import AlignedQuestion
+from regard.layers.complex_valued import ComplexLinear, ComplexLstm, WordBatchNorm, complex_convolution, complex_modulus
 from regard.layers.convolutional import GatedBlock, GridConvolution, ResidualBlock
 from regard.layers.differentiable_stack import StackHead
 from regard.layers.key_value import KeyValueLayer
@@ -26,6 +27,11 @@ LAYERS: Registry[Any] = Registry(
     {
         "aligned_question": AlignedQuestion,
         "chebyshev_kernel": chebyshev_kernel,
+        "complex_batch_norm": WordBatchNorm,
+        "complex_convolution": complex_convolution,
+        "complex_linear": ComplexLinear,
+        "complex_lstm": ComplexLstm,
+        "complex_modulus": complex_modulus,
         "differentiable_stack": StackHead,
         "gated_block": GatedBlock,
         "grid_convolution": GridConvolution,

@@ -25,6 +25,8 @@ MAKERS = {
     "transformer-post": ("transformer", {"norm": "post"}),
     "bytenet-unfolding": ("bytenet", {"ratio": 1.5}),
     "bytenet-multiplicative": ("bytenet", {"block": "multiplicative"}),
+    "complex-lstm": ("complex_layers", {"layer": "lstm", "modulus": False}),
+    "complex-dense": ("complex_layers", {"kernel": 1, "activation": "tanh", "norm": False}),
     "unfolded-more": ("unfolded", {"ratio": 1.5}),
     "convolutional-deep": ("convolutional", {"num_layers": 3, "hidden_dim": 6}),
     **{f"self_matching-{cell}": ("self_matching", {"cell": Choice(cell)}) for cell in ("rnn", "gru", "lstm")},

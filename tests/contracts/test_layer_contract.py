@@ -5,6 +5,7 @@ import torch
 from torch import Tensor, nn
 from torch.testing import assert_close
 
+from regard.layers.complex_valued import ComplexLstm, complex_convolution
 from regard.layers.convolutional import Chain, Convolution, GatedBlock, MultiplicativeUnit, ResidualBlock
 from regard.layers.feedforwards import FEEDFORWARDS, FeedForward, PositionWise
 from regard.layers.histories import HISTORIES
@@ -62,6 +63,8 @@ MAKERS = {
     **{f"{order}-gram": lambda order=order: NgramLayer(6, order=order) for order in (2, 3, 4)},
     "convolution": lambda: Convolution(DIM, 5, kernel=3, dilation=2),
     "convolution-wide": lambda: Convolution(DIM, DIM, kernel=4, dilation=5, std=0.5),
+    "complex-lstm": lambda: ComplexLstm(DIM, DIM),
+    "complex-convolution": lambda: complex_convolution(DIM, DIM, causal=True),
     "convolution-one": lambda: Convolution(DIM, DIM, kernel=1),
     "gated-glu": lambda: GatedBlock(DIM, 6, gate="glu", dropout=0.3),
     "gated-gtu": lambda: GatedBlock(DIM, DIM, gate="gtu", kernel=4),

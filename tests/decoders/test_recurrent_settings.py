@@ -9,7 +9,7 @@ from torch.testing import assert_close
 
 from regard.attention import SCORES, SPANS, Sockets
 from regard.encoders.recurrent import RecurrentEncoder
-from regard.errors import ConfigError
+from regard.errors import ConfigError, PartError
 from regard.layers.recurrent import RECURRENT
 from regard.models import AttentionSettings
 from regard.records import Sequences
@@ -50,6 +50,7 @@ SETTINGS += [
     for reads in ("states", "final")
     for feeding in (False, True)
 ]
+SETTINGS += [{**SETTINGS[0], "order": order, "zero_state": True} for order in CHOICES["order"]]
 
 
 def takes_unequal_widths(score: str) -> bool:
@@ -130,7 +131,8 @@ def test_gradients_reach_what_is_read_of_the_encoder(model, settings, seen, ids)
         assert bool((seen.states.grad[~seen.mask] == 0).all())
     else:
         assert seen.states.grad is None
-    assert (seen.final.grad is not None) == (not reads_states or not settings["init_from_encoder"])
+    begins = not settings["init_from_encoder"] and not settings.get("zero_state")
+    assert (seen.final.grad is not None) == (not reads_states or begins)
     assert all((one.grad is not None) == settings["init_from_encoder"] for past in pasts for one in past)
     assert all(parameter.grad is not None for parameter in model.parameters())
 
@@ -192,3 +194,27 @@ def test_dropout_is_for_training_alone(make, encoded, ids):
     assert torch.equal(first, second)
     dropped = model.train()(ids, model.start(seen))[0].states
     assert_close(dropped[dropped != 0], first[dropped != 0] * 2)
+
+
+@pytest.mark.parametrize("cell", ["gru", "lstm"])
+def test_a_zero_state_is_that_of_a_decoder_without_a_source(cell, make, encoded):
+    model = make(AttentionSettings(score=Choice("additive")), cell=Choice(cell), num_layers=2, zero_state=True)
+    begun, alone = model.begin(encoded(), 3).layers.stack, model.begin(None, 3).layers.stack
+    assert_close(begun, alone)
+    assert not any(one.any() for past in begun for one in past)
+    assert model.starts is None
+
+
+@pytest.mark.parametrize("other", [{"init_from_encoder": True}, {"source_context": "start"}])
+def test_a_zero_state_beside_another_first_state_is_refused(other, make):
+    with pytest.raises(PartError, match="zero state"):
+        make(AttentionSettings(score=Choice("additive")), zero_state=True, **other)
+
+
+@pytest.mark.parametrize("readout", ["linear", "maxout"])
+def test_a_readout_without_bias_is_one_whose_bias_is_zero(readout, make, encoded, ids):
+    attention, seen = AttentionSettings(score=Choice("additive")), encoded()
+    bare, usual = (make(attention, order="luong", readout=readout, readout_bias=bias) for bias in (False, True))
+    assert usual.load_state_dict(bare.state_dict(), strict=False).missing_keys == ["to_state.bias"]
+    torch.nn.init.zeros_(usual.to_state.bias)
+    assert_close(bare(ids, bare.start(seen))[0].states, usual(ids, usual.start(seen))[0].states)

@@ -57,3 +57,27 @@ def assert_chunks_equal_the_whole(embedder, entry, assert_agrees):
     assert_agrees(entry, torch.cat([first, second], dim=1), whole)
     assert_close(past, count)
     assert whole.shape[-1] == embedder.dim
+
+
+@pytest.mark.parametrize("name", POSITIONS)
+@pytest.mark.parametrize("merge", ["add", "concatenate"])
+def test_words_padded_on_the_left_have_the_vectors_of_those_padded_on_the_right(name, merge):
+    position = POSITIONS.build(Choice(name, {"max_length": 6} if name == "learned" else {}), 4)
+    embedder = WordEmbedder(10, 4, position, merge=merge, skip_padding=True, dropout=0.0)
+    left, right = torch.tensor([[0, 0, 5, 7], [4, 6, 8, 9]]), torch.tensor([[5, 7, 0, 0], [4, 6, 8, 9]])
+    (found, past), (wanted, other) = embedder(left), embedder(right)
+    assert_close(found[left != 0], wanted[right != 0])
+    more = torch.tensor([[3, 3], [3, 3]])
+    assert_close(embedder(more, past)[0], embedder(more, other)[0])
+    assert_close(embedder(more, past)[0][0], embedder(torch.tensor([[5, 7, 3, 3]]))[0][0, 2:])
+    plain = WordEmbedder(10, 4, position, merge=merge, dropout=0.0)
+    plain.load_state_dict(embedder.state_dict())
+    assert_close(wanted[right != 0], plain(right)[0][right != 0])
+
+
+@pytest.mark.parametrize("name", POSITIONS)
+def test_vectors_of_any_places_are_those_of_the_table(name):
+    position = POSITIONS.build(Choice(name), 4)
+    places = torch.tensor([[3, 0], [2, 2]])
+    assert_close(position.at(places), position(0, 4)[places])
+    assert position.at(places[:0]).shape == (0, 2, 4)

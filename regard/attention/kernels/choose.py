@@ -29,17 +29,28 @@ LONG_MEMORY = 120  # keys from which few of them beat plain products of all
 
 
 def attend(
-    parts: AttentionParts, queries: Tensor, memory: Memory, past: tuple[Any, ...], *, dropout: float, need_weights: bool
+    parts: AttentionParts,
+    queries: Tensor,
+    memory: Memory,
+    past: tuple[Any, ...],
+    *,
+    mask: Tensor | None = None,
+    dropout: float,
+    need_weights: bool,
 ) -> tuple[Attended, Tensor | None]:
     """queries (..., query, query_dim) → what they saw, without its past, and the scores if all were computed.
+
+    `mask` (..., query, key) hides keys from single queries, besides the span and the memory's mask.
 
     Asking for weights never changes the context: where a fast path computes it, the weights are computed beside it.
     """
     score, span, weighting = parts
-    window = _few_keys(parts, queries, memory, past)
+    window = _few_keys(parts, queries, memory, past) if mask is None else None
     if window is not None:
         return _attend_near(parts, queries, memory, window, past, dropout, need_weights), None
     view: View = span(queries, memory, past[1])
+    if mask is not None:
+        view = view._replace(mask=mask if view.mask is None else view.mask & mask)
     if not need_weights and may_be_short(score, weighting, queries, memory, view, dropout):
         return Attended(by_short(queries, memory, view.mask, score.dot_scale or 1.0)), None
     product = None

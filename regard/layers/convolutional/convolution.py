@@ -42,7 +42,7 @@ class Convolution(Layer):
     causal: as above, with a past of the last (kernel - 1) · dilation inputs. Else the kernel is centred (an even one
     sees one more to the left), which needs the whole sequence: its past is None, and it accepts none.
     The weight (out_dim, kernel · input_dim) holds the taps side by side, oldest first. Padded inputs count as zero.
-    With `std` weights are normalised and sampled from N(0, std²).
+    With `std` weights are normalised and sampled from N(0, std²); `products` computes outputs of taps side by side.
     An output of a stack sees 1 + sum of (kernel - 1) · dilation inputs: kernels of 3 with dilations 1, 2, 4, 8, 16 see
     63, six such sets 373, though section 4 of the paper says 315.
     """
@@ -56,11 +56,13 @@ class Convolution(Layer):
         dilation: int = 1,
         causal: bool = True,
         std: float | None = None,
+        products: nn.Module | None = None,
     ) -> None:
         super().__init__()
         self.dim, self.kernel, self.dilation, self.causal = dim, kernel, dilation, causal
         width = kernel * input_dim
-        self.linear = Linear(width, dim) if std is None else WeightNormalised(width, dim, std=std)
+        plain = Linear(width, dim) if std is None else WeightNormalised(width, dim, std=std)
+        self.linear = plain if products is None else products
 
     @property
     def reach(self) -> int:
