@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Literal, NamedTuple
 
 import torch
-from annotated_types import Ge
 from torch import Tensor, nn
 
 from regard.aliases import alias
@@ -15,7 +14,7 @@ from regard.config.common_settings import DropoutProbability, NumLayers
 from regard.decoders.decoder import Decoder, DecoderState
 from regard.errors import ConfigError, PartError
 from regard.layers.embedders.embedder import Embedder
-from regard.layers.recurrent import RECURRENT, Cell, Past, Stack, note_no_residual
+from regard.layers.recurrent import RECURRENT, Cell, Past, ResidualFrom, Stack, note_no_residual
 from regard.layers.shared_source import begin, read_source, shared
 from regard.ops.dropout import Dropout
 from regard.records import Decoded, Encoded
@@ -114,9 +113,7 @@ class RecurrentDecoder(Decoder):
         cell: Cell = Choice("gru"),
         hidden_dim: Annotated[Size, Doc("Width of the hidden state.")] = 256,
         num_layers: NumLayers = 1,
-        residual_from: Annotated[
-            Annotated[int, Ge(2)] | None, Doc("First layer with a residual connection, counted from 1.")
-        ] = None,
+        residual_from: ResidualFrom = None,
         init_from_encoder: Annotated[bool, Doc("Initialise each layer from the encoder's same layer.")] = False,
         zero_state: Annotated[bool, Doc("Start from a zero state, not from one made of the source.")] = False,
         readout: Annotated[Literal["tanh", "maxout", "linear"], Doc("Readout layer before the head.")] = "tanh",

@@ -7,10 +7,11 @@ from torch import nn
 
 from regard.attention import Sockets
 from regard.config import Doc
-from regard.config.common_settings import DropoutProbability, HiddenDim, NumLayers
+from regard.config.common_settings import DropoutProbability, NumLayers
 from regard.encoders.encoder import Encoder
 from regard.layers.complex_valued import ComplexLstm, WordBatchNorm, complex_convolution, complex_modulus
 from regard.layers.convolutional import Kernel
+from regard.layers.layer import Layer
 from regard.layers.pooling.mean import MeanPooling
 from regard.layers.recurrent import Bidirectional
 from regard.ops.dropout import Dropout
@@ -19,7 +20,7 @@ from regard.records import Encoded, Sequences
 
 
 class ComplexEncoder(Encoder):
-    """Complex layers of vectors [real; imaginary], as embedder `complex_order` makes them; `hidden_dim` / 2 numbers.
+    """Complex layers of vectors [real; imaginary], as embedder `complex_order` makes them, of an even width.
 
     layer "convolution": f(norm(W * z)), centred, f = `activation` of both parts; a `kernel` of 1 is a dense layer.
     layer "lstm": the sum of both directions; it has neither `kernel` nor `activation`. With `norm` a layer's outputs
@@ -35,31 +36,22 @@ class ComplexEncoder(Encoder):
         sockets: Sockets,
         *,
         layer: Annotated[Literal["convolution", "lstm"], Doc("Kind of layer.")] = "convolution",
-        hidden_dim: HiddenDim = 256,
         num_layers: NumLayers = 1,
         kernel: Kernel = 3,
         activation: Annotated[
             Literal["relu", "tanh"], Doc("Activation of a convolution, of real and imaginary part separately.")
         ] = "relu",
         norm: Annotated[bool, Doc("Batch normalisation of real and imaginary part.")] = True,
-        modulus: Annotated[bool, Doc("Return the modulus of the states, half as wide.")] = True,
+        modulus: Annotated[bool, Doc("Return the modulus of the states, half as wide.")] = False,
         dropout: DropoutProbability = 0.1,
     ) -> None:
         super().__init__()
         self.recurrent, self.modulus, self.dropout = layer == "lstm", modulus, Dropout(dropout)
         self.activation = torch.relu if activation == "relu" else torch.tanh
-        layers, norms, width = list[nn.Module](), list[nn.Module](), input_dim
-        for _ in range(num_layers):
-            if self.recurrent:
-                ways = [ComplexLstm(width, hidden_dim) for _ in range(2)]
-                layers.append(Bidirectional(*ways, merge="add"))
-            else:
-                layers.append(complex_convolution(width, hidden_dim, kernel=kernel))
-            norms += [WordBatchNorm(hidden_dim)] if norm else []
-            width = hidden_dim
-        self.layers, self.norms = module_list(layers), module_list(norms)
-        self.dim = hidden_dim // 2 if modulus else hidden_dim
-        self.mean = MeanPooling(self.dim)
+        self.layers = module_list([_layer(self.recurrent, input_dim, kernel) for _ in range(num_layers)])
+        self.norms = module_list([WordBatchNorm(input_dim) for _ in range(num_layers if norm else 0)])
+        self.dim = input_dim // 2 if modulus else input_dim
+        self.mean: nn.Module = MeanPooling(self.dim)
 
     def forward(self, source: Sequences) -> Encoded:
         """vectors (batch, source, input_dim) → states (batch, source, dim); padded ones are zero."""
@@ -71,3 +63,9 @@ class ComplexEncoder(Encoder):
         states = complex_modulus(states) if self.modulus else states
         states = self.dropout(states).masked_fill(~mask.unsqueeze(-1), 0.0)
         return Encoded(states, mask, self.mean(states, mask))
+
+
+def _layer(recurrent: bool, dim: int, kernel: int) -> Layer:
+    if recurrent:
+        return Bidirectional(ComplexLstm(dim, dim), ComplexLstm(dim, dim), merge="add")
+    return complex_convolution(dim, dim, kernel=kernel)

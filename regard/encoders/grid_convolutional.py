@@ -4,7 +4,6 @@ from typing import Annotated
 
 import torch
 from torch import nn
-from torch.nn import functional
 
 from regard.attention import Sockets
 from regard.config import Doc
@@ -33,8 +32,8 @@ class GridConvolutionalEncoder(Encoder):
         sockets: Sockets,
         *,
         columns: Annotated[Size, Doc("Number of columns of the grid.")] = 4,
-        kernel: Annotated[Size, Doc("Kernel size, in cells of each direction.")] = 3,
         dilations: Dilations = (1, 2),
+        kernel: Annotated[Size, Doc("Kernel size, in cells of each direction.")] = 3,
         dropout: DropoutProbability = 0.1,
     ) -> None:
         super().__init__()
@@ -50,8 +49,8 @@ class GridConvolutionalEncoder(Encoder):
         more = -length % self.columns
         states = source.items.masked_fill(~mask.unsqueeze(-1), 0.0)
         grid = ((length + more) // self.columns, self.columns)
-        states = functional.pad(states, (0, 0, 0, more)).unflatten(1, grid)
-        shown = functional.pad(mask, (0, more)).unflatten(1, grid)
+        states = nn.functional.pad(states, (0, 0, 0, more)).unflatten(1, grid)
+        shown = nn.functional.pad(mask, (0, more)).unflatten(1, grid)
         for layer in self.layers:
             states = states + torch.relu(layer(self.dropout(states), shown))
         states = states.flatten(1, 2)[:, :length].masked_fill(~mask.unsqueeze(-1), 0.0)

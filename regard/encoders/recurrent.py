@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
-from annotated_types import Ge
 from torch import nn
 
 from regard.aliases import alias
@@ -13,7 +12,16 @@ from regard.config.bounds import Size
 from regard.config.common_settings import DropoutProbability, NumLayers
 from regard.encoders.encoder import Encoder
 from regard.errors import PartError
-from regard.layers.recurrent import RECURRENT, Bidirectional, Cell, Recurrent, adds, note_no_residual, reverse
+from regard.layers.recurrent import (
+    RECURRENT,
+    Bidirectional,
+    Cell,
+    Recurrent,
+    ResidualFrom,
+    adds,
+    note_no_residual,
+    reverse,
+)
 from regard.ops.dropout import Dropout
 from regard.ops.modules import module_list
 from regard.records import Encoded, Sequences
@@ -54,9 +62,7 @@ class RecurrentEncoder(Encoder):
             Literal["concatenate", "add"], Doc("Merge of both directions: concatenate or add.")
         ] = "concatenate",
         reverse: Annotated[bool, Doc("Reverse the source.")] = False,
-        residual_from: Annotated[
-            Annotated[int, Ge(2)] | None, Doc("First layer with a residual connection, counted from 1.")
-        ] = None,
+        residual_from: ResidualFrom = None,
         dropout: DropoutProbability = 0.1,
     ) -> None:
         super().__init__()

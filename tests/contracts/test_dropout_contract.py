@@ -38,7 +38,9 @@ SOCKETS = Sockets(
 PLACES = {  # how many dropouts a pass over a sequence meets, of two layers where there are layers
     "encoder": {
         "bytenet": 1,  # the states
+        "complex_layers": 1 + 1,  # between the layers, the states
         "convolutional": 2 + 1,  # what each block reads, the states
+        "grid_convolutional": 2,  # what each layer reads
         "language_model_features": 2 + 1,  # between the layers of either way, the states
         "parallel": 5 + 1 + 1,  # those of its parts: four blocks, a recurrent layer, an attention
         "recurrent": 1 + 1,  # between the layers, the states

@@ -1,15 +1,19 @@
 """Stacked recurrent layers."""
 
 from collections.abc import Sequence
+from typing import Annotated
 
 import torch
+from annotated_types import Ge
 from torch import Tensor
 
-from regard.config import note
+from regard.config import Doc, note
 from regard.layers.layer import Layer
 from regard.layers.recurrent.recurrent import Past, Recurrent
 from regard.ops.dropout import Dropout
 from regard.ops.modules import module_list
+
+ResidualFrom = Annotated[Annotated[int, Ge(2)] | None, Doc("First layer with a residual connection, counted from 1.")]
 
 
 class Stack(Layer):
