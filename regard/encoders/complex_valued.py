@@ -11,7 +11,6 @@ from regard.config.common_settings import DropoutProbability, NumLayers
 from regard.encoders.encoder import Encoder
 from regard.layers.complex_valued import ComplexLstm, WordBatchNorm, complex_convolution, complex_modulus
 from regard.layers.convolutional import Kernel
-from regard.layers.layer import Layer
 from regard.layers.pooling.mean import MeanPooling
 from regard.layers.recurrent import Bidirectional
 from regard.ops.dropout import Dropout
@@ -65,7 +64,7 @@ class ComplexEncoder(Encoder):
         return Encoded(states, mask, self.mean(states, mask))
 
 
-def _layer(recurrent: bool, dim: int, kernel: int) -> Layer:
+def _layer(recurrent: bool, dim: int, kernel: int) -> nn.Module:
     if recurrent:
         return Bidirectional(ComplexLstm(dim, dim), ComplexLstm(dim, dim), merge="add")
     return complex_convolution(dim, dim, kernel=kernel)
