@@ -41,6 +41,9 @@ class AdversarialStabilityObjective(Objective):
         std: Annotated[NotNegative, Doc("Standard deviation of feature noise.")] = 0.01,
         noisy_weight: Annotated[NotNegative, Doc("Weight of the loss on perturbed input.")] = 1.0,
         invariance_weight: Annotated[NotNegative, Doc("Weight of the discriminator's loss, per sentence.")] = 1.0,
+        hidden_dim: Annotated[
+            Size | None, Doc("Width of the discriminator's hidden layer; null: that of the states.")
+        ] = None,
         label_smoothing: LabelSmoothing = 0.1,
     ) -> None:
         super().__init__(context)
@@ -62,7 +65,8 @@ class AdversarialStabilityObjective(Objective):
             label_smoothing,
         )
         dim = next(iter(model.encoders.values())).encoder.dim
-        self.discriminator = nn.Sequential(nn.Linear(dim, dim), nn.Tanh(), nn.Linear(dim, 1))
+        width = hidden_dim or dim
+        self.discriminator = nn.Sequential(nn.Linear(dim, width), nn.Tanh(), nn.Linear(width, 1))
         self.read: Tensor  # (vocab,): 1 for pieces that sources have had so far
         self.register_buffer("read", torch.zeros(len(source)))  # a number, as what several processes share
 

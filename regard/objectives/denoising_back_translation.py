@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from regard.config import Doc
-from regard.config.bounds import Count, NotNegative, Ratio
+from regard.config.bounds import Count, NotNegative, Ratio, Size
 from regard.config.common_settings import LabelSmoothing
 from regard.data.collate import collate
 from regard.data.transforms.noise import noisy_words
@@ -52,7 +52,7 @@ class DenoisingBackTranslationObjective(Objective):
     aliases = "unsupervised_nmt, unsupervised_translation, on_the_fly_back_translation, dae_bt"
     writes = True
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  a setting each
         self,
         context: Context,
         *,
@@ -67,6 +67,7 @@ class DenoisingBackTranslationObjective(Objective):
             Doc("Fraction of the back-translations used, the most probable ones."),
         ] = 1.0,
         adversarial: Annotated[NotNegative, Doc("Weight of the encoder's adversarial loss; 0: off.")] = 0.0,
+        hidden_dim: Annotated[Size, Doc("Width of the hidden layers of the discriminator.")] = 1024,
         drop: Annotated[Ratio, Doc("Word dropout: probability that a word is deleted.")] = 0.1,
         blank: _Blank = 0.1,
         swap: _Swap = 3,
@@ -89,7 +90,7 @@ class DenoisingBackTranslationObjective(Objective):
         self.model, self.languages = (writer,), writer.languages  # a tuple, so that it is not a submodule
         self.turns = (_DISCRIMINATOR, MAIN) if adversarial else (MAIN,)
         dim = next(iter(writer.encoders.values())).encoder.dim
-        self.discriminator = discriminator(dim) if adversarial else None
+        self.discriminator = discriminator(dim, hidden_dim) if adversarial else None
         column = context.task.vocabularies[TARGET]
         self.groups = WordGroups(column.pieces(range(len(column))))
         self.copied: Tensor  # (2,): the running share of copied words, and the batches it is of
@@ -214,7 +215,7 @@ class DenoisingBackTranslationObjective(Objective):
         return (each * encoded.mask).sum()
 
 
-def discriminator(dim: int, hidden_dim: int = 1024) -> nn.Sequential:
+def discriminator(dim: int, hidden_dim: int) -> nn.Sequential:
     """Return a network of three hidden layers with leaky ReLU: state (..., dim) → logit (..., 1)."""
     sizes = [dim, hidden_dim, hidden_dim, hidden_dim]
     layers = [part for one, next_ in pairwise(sizes) for part in (nn.Linear(one, next_), nn.LeakyReLU(0.2))]

@@ -132,3 +132,9 @@ def test_what_reads_no_text_is_refused(model):
         OBJECTIVES.build(choice, Context(model, task(), compiled=True))
     with pytest.raises(ConfigError, match=r"objective\.noise: 'lexical' replaces pieces"):
         OBJECTIVES.build(Choice("adversarial_stability"), Context(model, task(tokenizer=False)))
+
+
+@pytest.mark.parametrize(("settings", "width"), [({}, 8), ({"hidden_dim": 5}, 5)])
+def test_the_hidden_layer_is_as_wide_as_said(model, settings, width):
+    shapes = [tuple(one.shape) for one in objective(model, **settings).discriminator.parameters()]
+    assert shapes == [(width, 8), (width,), (1, width), (1,)]

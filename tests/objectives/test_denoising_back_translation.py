@@ -14,7 +14,7 @@ from regard.errors import ConfigError, TrainingError
 from regard.models import MODELS
 from regard.objectives import OBJECTIVES, Context
 from regard.objectives.candidates import search_with
-from regard.objectives.denoising_back_translation import copied_fraction, discriminator
+from regard.objectives.denoising_back_translation import copied_fraction
 from regard.records import EOS, PAD, Batch, Sequences
 from regard.registry import Choice
 from regard.training.schedules import Scheduled
@@ -132,9 +132,13 @@ def test_encoder_and_discriminator_want_opposite_labels(batch):
     assert built.turns == ("discriminator", "model")
 
 
-def test_discriminator_has_three_hidden_layers():
-    sizes = [tuple(one.weight.shape) for one in discriminator(8, 16) if isinstance(one, torch.nn.Linear)]
-    assert sizes == [(16, 8), (16, 16), (16, 16), (1, 16)]
+@pytest.mark.parametrize(("settings", "width"), [({}, 1024), ({"hidden_dim": 16}, 16)])
+def test_discriminator_has_three_hidden_layers_as_wide_as_said(settings, width):
+    model, column = built_model()
+    layers = objective(model, column, adversarial=1.0, **settings).discriminator
+    dim = next(iter(model.encoders.values())).encoder.dim
+    sizes = [tuple(one.weight.shape) for one in layers if isinstance(one, torch.nn.Linear)]
+    assert sizes == [(width, dim), (width, width), (width, width), (1, width)]
 
 
 def test_schedules_drive_the_weights():
