@@ -5,10 +5,10 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import partial
-from io import BytesIO
+from io import BufferedReader, BytesIO, RawIOBase
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, NamedTuple
 
 import typer
 
@@ -224,7 +224,25 @@ def _predict_lines(run: Path, words: list[str], source: Path | None, output: Pat
     _write(blocks, output)
 
 
-def _table_lines(predictor: "Predictor", path: Path) -> BytesIO | None:
+class _StreamedLines(RawIOBase):
+    """Texts as the bytes of a file with one a line, made as they are read."""
+
+    def __init__(self, texts: Iterator[str]) -> None:
+        super().__init__()
+        self._texts, self._rest = texts, b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        while len(self._rest) < len(buffer) and (text := next(self._texts, None)) is not None:
+            self._rest += f"{text}\n".encode()
+        found, self._rest = self._rest[: len(buffer)], self._rest[len(buffer) :]
+        buffer[: len(found)] = found
+        return len(found)
+
+
+def _table_lines(predictor: "Predictor", path: Path) -> BinaryIO | None:
     """Return the given columns of a table in the fields of the run's training set; None for other files."""
     from regard.data.readers import READERS
     from regard.errors import RegardError
@@ -246,7 +264,7 @@ def _table_lines(predictor: "Predictor", path: Path) -> BytesIO | None:
         return None
     texts = ("\t".join(one.texts[name] for name in given) for one in reader)
     say(f"{path.name}: " + ", ".join(f"{name} in field {field}" for name, field in own.items()))
-    return BytesIO("".join(f"{text}\n" for text in texts).encode())
+    return BufferedReader(_StreamedLines(texts))
 
 
 def _predict_shards(run: Path, words: list[str], folder: Path | None, given: _Given, bulk: tuple[Any, ...]) -> None:

@@ -1,12 +1,15 @@
 """regard tune"""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from regard.cli.emit import say
 from regard.cli.options import DevLines, RunArgument, integer_option, name_option, number_option
 from regard.errors import ConfigError
+
+if TYPE_CHECKING:
+    from regard.recipes.tuning import TunedThreshold
 
 _PANEL = "Weights of a translator"
 _OF_WEIGHTS = {"method": "--method", "rounds": "--rounds", "n_best": "--n-best", "minutes": "--minutes"}
@@ -42,7 +45,8 @@ def tune_command(
     so far.
 
     For a classifier with two or several labels, or a reader with task.no_answer: choose the probability threshold that
-    is best by the first metric of evaluation.metrics. It is kept in RUN/threshold.json.
+    is best by the first metric of evaluation.metrics. It is kept in RUN/threshold.json, unless the usual one is as
+    good.
 
     regard tune runs/en-de
     regard tune runs/questions
@@ -57,8 +61,7 @@ def tune_command(
         _refuse_weight_options(context)
         tuned = tune_threshold(run, changes or [], lines=lines, say=say)
         print(f"{tuned.metric} on the dev set: {tuned.before:.2f} before, {tuned.after:.2f} after")
-        kept = f"in {tuned.path}, which predict, evaluate and serve use; remove the file to undo it"
-        print(f"threshold {tuned.threshold:.4f} {kept if tuned.path else 'is not saved: settings were changed'}")
+        print(f"threshold {tuned.threshold:.4f} {_kept(tuned)}")
         return
     found = tune_weights(
         run, changes or [], method=method, rounds=rounds, n_best=n_best, lines=lines, minutes=minutes, say=say
@@ -72,6 +75,14 @@ def tune_command(
     else:
         print(f"wrote {found.path}")
         print(f"use it: regard predict {run} decoding.tuned=true")
+
+
+def _kept(tuned: "TunedThreshold") -> str:
+    """Return where a threshold is kept, or why it is not."""
+    if tuned.path is not None:
+        return f"in {tuned.path}, which predict, evaluate and serve use; remove the file to undo it"
+    gained = tuned.after != tuned.before
+    return "is not saved: settings were changed" if gained else "stays: no other one is better"
 
 
 def _refuse_weight_options(context: typer.Context) -> None:

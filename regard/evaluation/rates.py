@@ -1,5 +1,6 @@
 """Plain symptoms of a poor translation: too short, stuttering, left untranslated. Words as in `scripts.words`."""
 
+import re
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -11,6 +12,7 @@ from regard.evaluation.tokenization import words
 from regard.runtime.loops import loop_of
 
 SIGNATURE = "words:unicode|han:characters"
+_ENDINGS = re.compile(r"[^\W\d_]([^\W\d_]{2,8})(?:-\1){2,}(?!\w)")
 
 
 class WordRate(Rate):
@@ -92,7 +94,9 @@ def repetitions(found: Sequence[str]) -> int:
 def loops_inside(word: str) -> bool:
     """Return whether up to eight letters follow themselves three times or more within a word, eight letters in all.
 
-    >>> loops_inside("lalalalalala"), loops_inside("barbarian")
-    (True, False)
+    Behind hyphens twice are enough where they end a longer part of the word; "cha-cha-cha" is a word.
+
+    >>> loops_inside("lalalalalala"), loops_inside("barbarian"), loops_inside("Donau-nau-nau")
+    (True, False, True)
     """
-    return word.isalpha() and loop_of([*map(ord, word)]) is not None
+    return (word.isalpha() and loop_of([*map(ord, word)]) is not None) or _ENDINGS.search(word) is not None

@@ -276,7 +276,7 @@ def _completed(
     first = (one.texts for one in islice(learnt_examples(given), _FIRST))
     defaults = lay(defaults, task.spec.defaults_by_data(first))
     if pairs < FEW_PAIRS.stop or sizes.updates:  # few pieces
-        _spell_all(defaults.get("text", {}).get("tokenizer", {}), given)
+        _spell_all(defaults.get("text", {}).get("tokenizer", {}), given, say if sizes.updates else None)
     try:
         experiment = read_settings(Experiment, lay(defaults, settings))
     except ConfigError:  # defaults of the task do not fit a model for other columns
@@ -323,11 +323,16 @@ def _fit(defaults: dict[str, Any], given: Experiment, training: Mapping[str, Any
             own[other] = None
 
 
-def _spell_all(tokenizer: Any, given: Experiment) -> None:
-    """Raise a small vocabulary size so that characters, as of Chinese, take at most half of it."""
+def _spell_all(tokenizer: Any, given: Experiment, say: Callable[[str], None] | None) -> None:
+    """Raise a small vocabulary size so that characters, as of Chinese, take at most half of it.
+
+    `say` reports a size that another line has named before.
+    """
     if isinstance(tokenizer, dict) and "size" in tokenizer:
         characters = set[str]().union(*chain.from_iterable(one.texts.values() for one in learnt_examples(given)))
-        tokenizer["size"] = max(tokenizer["size"], 2 * (FIRST_PIECE + len(characters)))
+        planned, tokenizer["size"] = tokenizer["size"], max(tokenizer["size"], 2 * (FIRST_PIECE + len(characters)))
+        if say is not None and tokenizer["size"] > planned:
+            say(f"{tokenizer['size']:,} pieces, not {planned:,}: the texts have {len(characters):,} characters")
 
 
 def _read(settings: Mapping[str, Any], changes: Iterable[str]) -> dict[str, Any]:

@@ -31,7 +31,7 @@ _UNREAD = (".pdf", ".doc", ".odt", ".rtf", ".epub", ".xls", ".xlsx", ".ppt", ".p
 _WRITTEN = {".pot": ".po"}  # other kinds that a translation may be of
 
 
-ARGUMENT = "argument"  # the source of texts on the command line, a line each
+ARGUMENT = "text"  # the source of texts on the command line, a line each
 
 
 class LineFormat(NamedTuple):
@@ -208,7 +208,7 @@ def predicted(
             found, fault = _answered(answer, texts, done)
             for line, one in enumerate(found, start=done + 1):
                 if one.warning:
-                    warn(f"{name}:{line}: {one.warning}")
+                    warn(f"{name}{' ' if name == ARGUMENT else ':'}{line}: {one.warning}")
             if found:
                 yield found
             done += len(found)

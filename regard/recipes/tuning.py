@@ -332,7 +332,9 @@ class TunedThreshold(NamedTuple):
     metric: str
     before: float  # the figure at the usual threshold
     after: float
-    path: Path | None  # the file that keeps it; None: settings were changed, other than the metric
+    path: (
+        Path | None
+    )  # the file that keeps it; None: settings were changed, other than the metric, or nothing is gained
 
 
 def decides_by_threshold(run: Path, changes: Sequence[str]) -> bool:
@@ -345,8 +347,8 @@ def tune_threshold(
 ) -> TunedThreshold:
     """Choose the threshold with the best first metric of the run on its dev set, and keep it in the run.
 
-    Of equal figures the threshold nearest to the usual one. Raises ConfigError where no threshold decides, before any
-    prediction; DataError without a dev set, and where all its probabilities are equal.
+    Of equal figures the threshold nearest to the usual one, which needs no file. Raises ConfigError where no threshold
+    decides, before any prediction; DataError without a dev set, and where all its probabilities are equal.
     """
     check_open([one for one in changes if not one.startswith("data.")])
     predictor = predictor_of(opened := Run.open(run, changes))
@@ -371,12 +373,12 @@ def tune_threshold(
     }
     best = max(figures, key=lambda one: (sign * figures[one], -abs(one - row.usual)))
     values = {"threshold": best, "metric": measure.key, "before": figures[row.usual], "after": figures[best]}
-    kept = all(one.startswith("evaluation.") for one in changes)
-    if kept:
+    path = opened.path / TUNED_THRESHOLD if all(one.startswith("evaluation.") for one in changes) else None
+    if path is not None and best != row.usual:
         opened.measurements.keep(TUNED_THRESHOLD, values)
-    return TunedThreshold(
-        best, measure.name, figures[row.usual], figures[best], opened.path / TUNED_THRESHOLD if kept else None
-    )
+    elif path is not None:
+        path.unlink(missing_ok=True)  # of an earlier tuning
+    return TunedThreshold(best, measure.name, figures[row.usual], figures[best], None if best == row.usual else path)
 
 
 def thresholds(probabilities: Sequence[float]) -> list[float]:

@@ -126,7 +126,8 @@ def _evaluate(
         if measure.comparable(a, b)
     ]
     buckets = _buckets(results, examples, measures[0]) if by_length else []
-    return Evaluation(count_of(examples), tuple(results), tuple(comparisons), tuple(buckets))
+    own = not files and experiment.data.test is None
+    return Evaluation(count_of(examples), tuple(results), tuple(comparisons), tuple(buckets), own)
 
 
 def _files_hint(columns: Sequence[str]) -> str:

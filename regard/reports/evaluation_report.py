@@ -68,13 +68,14 @@ class Evaluation(NamedTuple):
     systems: tuple[System, ...]
     comparisons: tuple[tuple[str, SignificanceTest], ...]  # of each later system with the first
     buckets: tuple[EvaluationBucket, ...]
+    held_out: bool = False  # whether the examples were held out of the training set
 
     def __str__(self) -> str:
-        lines = []
+        lines, origin = [], " held out of the training set" if self.held_out else ""
         for system in self.systems:
             speed = "" if system.seconds is None else f", {self.examples / system.seconds:.0f} lines/s"
             decided = "" if system.threshold is None else f", threshold {system.threshold:.4g}"
-            lines.append(f"{system.name}: {self.examples:,} lines{speed}{decided}")
+            lines.append(f"{system.name}: {self.examples:,} lines{origin}{speed}{decided}")
             for score, (low, high) in zip(system.scores, system.intervals, strict=True):
                 lines.append(f"  {score.name} = {score.value:.2f} [{low:.2f}, {high:.2f}] ({score.signature})")
             if system.confusion is not None and len(self.systems) == 1:
@@ -133,7 +134,8 @@ class Evaluation(NamedTuple):
             for name, found in self.comparisons
         ]  # fmt: skip
         buckets = [bucket._asdict() for bucket in self.buckets]
-        return {"examples": self.examples, "systems": systems, "comparisons": comparisons, "by_length": buckets}
+        figures = {"systems": systems, "comparisons": comparisons, "by_length": buckets}
+        return {"examples": self.examples, "held_out": self.held_out, **figures}
 
 
 def _test_cells(found: SignificanceTest | None) -> list[Cell]:

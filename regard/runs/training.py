@@ -251,7 +251,7 @@ def _report(report: TrainingReport, ready: Prepared, evaluated: Validated, *, hi
         minutes = max(2, round(report.seconds / 60 * 3))  # in total, the past included
         if experiment.training.schedule.settings.get("updates"):
             limits += f" training.schedule.updates={report.updates * 3}"
-        progress.say(f"still improving; continue with: {command}{limits} --minutes {minutes}")
+        progress.say(f"{report.rising}; continue with: {command}{limits} --minutes {minutes}")
     if hints:
         parts = [f" parts={quote(str(one))}" for one in experiment.parts[:1]]
         progress.say(usage_of(experiment.task_class, "".join([quote(str(folder)), *parts])))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 _PIECES, _TIMES = 8, 4  # maximum pieces of a loop, and minimum number of its rounds
 _ALL_PIECES = 8  # minimum pieces of all its rounds together
-LOOPED = "repetition loop removed"  # the warning of a text
+LOOPED = "the model repeated itself, and the repetition was cut off"  # the warning of a text
 _AGAIN = 6  # minimum repeated pieces of a loop: two pieces in four rounds
 
 

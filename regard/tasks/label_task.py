@@ -24,6 +24,7 @@ from regard.records import Batch
 from regard.results import ColumnLink, Explanation, Prediction, TokenRole, Tokens, as_line
 from regard.tasks.example_texts import ExampleTexts, encodable
 from regard.tasks.files import ExampleFiles
+from regard.tasks.measures import LikelihoodMeasure, Measure
 from regard.tasks.relevance_view import RelevanceView
 from regard.tasks.spec import TaskSpec
 from regard.tasks.task import Task
@@ -84,6 +85,11 @@ class LabelTask(Task, ABC):
     )
     answer: ClassVar[Answer[Any]] = LabelAnswer()
     files: ClassVar[ExampleFiles] = LabelFiles()
+
+    @classmethod
+    def likelihoods(cls) -> list[Measure]:
+        """Return the negative log-likelihood of the labels: a perplexity is of text."""
+        return [LikelihoodMeasure("loss", "examples", unit="nats")]
 
     def predict(self, model: Answering, batch: Batch) -> list[Prediction]:
         """Return the likeliest label of each example, with the probability of every label."""

@@ -1,11 +1,14 @@
 """Regression: a number for a text, or for two texts, such as how related they are."""
 
 from abc import ABC
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import ClassVar, cast
 
 from regard.answers.number import NumberAnswer, NumberPrediction
 from regard.data.columns.number import NumberColumn
+from regard.data.readers.label_table import number_layout
+from regard.data.readers.tables import Fields, TableLayout
 from regard.decoding import Answering
 from regard.models import LabelModel
 from regard.records import FIRST, ONE_NUMBER, SECOND, TEXT, Batch
@@ -20,11 +23,18 @@ from regard.tasks.spec import TaskSpec
 _METRICS = ["pearson", "spearman", "mean_squared_error", "mean_absolute_error"]
 
 
+class NumberFiles(ExampleFiles):
+    """Tables whose number and text fields are detected from the rows."""
+
+    def layout(self, columns: Sequence[str], path: Path, kind: str, like: Fields | None = None) -> TableLayout | None:
+        return number_layout(path, kind, columns, like)
+
+
 class NumberTask(LabelTask, ABC):
     """Texts → a number: the mean squared error of standardised numbers is what is minimised."""
 
     answer = NumberAnswer()
-    files = ExampleFiles()
+    files = NumberFiles()
 
     @classmethod
     def likelihoods(cls) -> list[Measure]:

@@ -6,9 +6,12 @@ from dataclasses import replace
 
 from regard.data.columns import TextColumn
 from regard.decoding import Hypothesis
+from regard.evaluation.rates import loops_inside
 from regard.records import PAD, Sequences
-from regard.results import TextPrediction
+from regard.results import Prediction, TextPrediction
 from regard.runtime.loops import LOOPED, loop_of
+
+STUTTERS = "repeats itself inside"  # the warning of a word
 
 
 def text_prediction(source: str, ranked: Sequence[Hypothesis], target: TextColumn) -> TextPrediction:
@@ -36,6 +39,13 @@ def own_log_probs(hypothesis: Hypothesis) -> list[float]:
 def rows_of(sequences: Sequences) -> list[list[int]]:
     """Return the ids of each row, without padding."""
     return [[token for token in ids if token != PAD] for ids in sequences.items.tolist()]
+
+
+def with_loops_named(prediction: Prediction) -> Prediction:
+    """Return a prediction with a warning of its first word that repeats itself inside, unless the source has it."""
+    known = {*prediction.source.split()}
+    word = next((one for one in prediction.text.split() if one not in known and loops_inside(one)), None)
+    return prediction if word is None or prediction.warning else replace(prediction, warning=f"'{word:.60}' {STUTTERS}")
 
 
 def without_loop(prediction: TextPrediction, source: Sequence[int], target: TextColumn) -> TextPrediction:

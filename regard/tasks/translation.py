@@ -26,6 +26,7 @@ from regard.tasks.task import Task
 from regard.tasks.text_predictions import (
     rows_of,
     text_prediction,
+    with_loops_named,
     without_loop,
 )
 from regard.text.clean import clean
@@ -53,16 +54,16 @@ class TranslationTexts(ExampleTexts):
         return TextPrediction(source, source, 0.0, warning=COPIED) if copied else None
 
     def safeguarded(self, prediction: Prediction) -> Prediction:
-        """Remove repetition loops, also in alternatives."""
+        """Remove repetition loops, also in alternatives; warn of a word that has one inside."""
         found = [one for one in (prediction, *prediction.alternatives) if isinstance(one, TextPrediction)]
         if all(loop_of(one.ids or []) is None for one in found):
-            return prediction
+            return with_loops_named(prediction)
         source = self.source.encode(prediction.source)
         best, *rest = [
             without_loop(one, source, self.target) if isinstance(one, TextPrediction) else one
             for one in (prediction, *prediction.alternatives)
         ]
-        return replace(best, alternatives=rest)
+        return with_loops_named(replace(best, alternatives=rest))
 
     def document(self, text: str, language: str | None) -> Document:
         return copy_unknown_words(plain_document(text, language=language), self.source.alphabet)

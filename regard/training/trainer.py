@@ -48,7 +48,7 @@ class TrainingReport(NamedTuple):
     reason: str
     checkpoint: Path  # the one to use
     score: float | None
-    rising: bool  # whether the last of several scores is better than all others
+    rising: str  # why more updates may help, such as a last score better than all others; "" where they may not
 
 
 class Trainer:
@@ -145,7 +145,8 @@ class Trainer:
             best = self._final_ranking()
             averaged = self.best_checkpoints.average(best, self.update, self._final_scores)
         folder, score = self.best_checkpoints.write(reason, self.update, best, averaged)
-        rising = len(best.updates) > 1 and best.updates[0] == self.update and not best.waited
+        last = best.updates[:1] == [self.update] and not best.waited
+        rising = "" if not last else "still improving" if len(best.updates) > 1 else "validated once, at the end"
         return TrainingReport(self.update, self.clock.spent.wall, reason, folder, score, rising)
 
     def _loop(self) -> str:

@@ -102,7 +102,7 @@ def test_numerals_are_kept_unless_lines_are_raw(runs):
     assert (code, len(lines), "is lost" in said) == (0, 2, False)
     assert all(one in line for line, some in zip(lines, wanted, strict=True) for one in some)
     said = predicted(runs / "a", "--raw", "It is -5 °C.", given="")[2]
-    assert "argument:1: " in said and "stdin" not in said
+    assert "text 1: " in said and "stdin" not in said
     code, lines, _ = predicted(runs / "a", "--search", "beam", "--n-best", "2", given=given)
     assert (code, len(lines)) == (0, 3)  # what is only copied has no second answer
     assert all(one in line for line in lines for one in wanted[int(line[0])])

@@ -15,11 +15,13 @@ from regard.evaluation.bleu import Bleu
 from regard.evaluation.chrf import Chrf
 from regard.evaluation.exact_match import ExactMatch
 from regard.evaluation.log_loss import ProbabilityMetric
-from regard.evaluation.rates import LengthRatio, RepetitionRate, UntranslatedRate, repetitions
+from regard.evaluation.rates import LengthRatio, RepetitionRate, UntranslatedRate, loops_inside, repetitions
 from regard.evaluation.ter import Ter
 from regard.evaluation.tokenization import bleu_tokenizer, words
 from regard.registry import Choice
 from regard.reports.behaviour.evidence import looped
+from regard.results import TextPrediction
+from regard.tasks.text_predictions import STUTTERS, with_loops_named
 
 SUBJECTS = ["The cat", "A small dog", "My sister's friend", "Nobody", "The old man (who slept)"]
 ENDINGS = [
@@ -231,6 +233,17 @@ def test_empty_texts():
 
 def test_case():
     assert figure(["A Dog"], ["a dog"], lowercase=True) == 100.0 > figure(["A Dog"], ["a dog"])
+
+
+@pytest.mark.parametrize(
+    ("word", "loops"), [("Donau-nau-nau,", True), ("cha-cha-cha", False), ("ping-pong-pong", False)]
+)
+def test_an_end_of_a_word_repeated_behind_hyphens_is_a_loop(word, loops):
+    assert loops_inside(word) is loops
+    found = with_loops_named(TextPrediction("a river", f"Die {word} fließt", 0.0))
+    assert found.warning == (f"'{word}' {STUTTERS}" if loops else "")
+    given = TextPrediction(f"the {word} flows", f"Die {word} fließt", 0.0)  # copied from the source
+    assert with_loops_named(given).warning == ""
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,16 @@ def test_a_plan_is_told_and_fits_the_time(files, monkeypatch):
     ]
 
 
+def test_more_pieces_than_planned_are_reported(files, monkeypatch, tmp_path):
+    monkeypatch.setattr(time_plan, "measured_speed", lambda experiment, size: 1_000.0)
+    signs = "".join(chr(0x4E00 + number) for number in range(2_000))
+    (tmp_path / "a.de").write_text("".join(f"{signs[start::30]}\n" for start in range(30)), encoding="utf-8")
+    told = []
+    experiment = read_experiment(None, [*files, "training.max_minutes=4"], say=told.append)
+    size = experiment.text.tokenizer.settings["size"]
+    assert size > 4_000 and told[-1].startswith(f"{size:,} pieces, not {DATA_SIZES[0].pieces:,}: ")
+
+
 @pytest.mark.parametrize(
     "changes", [[], ["training.max_minutes=4", "device=cuda"], ["training.max_updates=4"]], ids=str
 )

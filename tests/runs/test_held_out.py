@@ -45,7 +45,16 @@ def test_three_parts_divide_the_examples(run):
 
 def test_a_run_is_evaluated_without_files(run):
     _, _, test = parts_of(run)
-    assert evaluate([run.path]).examples == len(test)
+    found = evaluate([run.path])
+    assert found.examples == len(test)
+    assert f"{len(test):,} lines held out of the training set" in str(found) and found.values()["held_out"]
+
+
+def test_a_given_test_set_is_not_called_held_out(run, tmp_path):
+    for name in ("source", "target"):
+        (tmp_path / f"test.{name}").write_text("sentence 1\nsentence 2\n")
+    found = evaluate([run.path], {name: tmp_path / f"test.{name}" for name in ("source", "target")})
+    assert "held out" not in str(found) and not found.values()["held_out"]
 
 
 def test_a_test_part_of_its_own_leaves_all_to_training(words, tmp_path):

@@ -43,6 +43,13 @@ def faults(name, *pairs):
     return {one.row - len(corpus) + len(pairs): one.severity for one in found}
 
 
+def test_an_escaped_character_is_named_without_being_escaped_again(tmp_path):
+    for name, text in (("a.en", "the dog & the cat"), ("a.de", "Hund &amp; Katze")):
+        (tmp_path / name).write_text(f"{text}\n")
+    shown = CliRunner().invoke(app, ["data", "check", str(tmp_path / "a.en"), str(tmp_path / "a.de")]).stdout
+    assert "HTML entity 'amp'" in shown and "&amp;" not in shown
+
+
 @pytest.mark.parametrize(
     ("name", "source", "target"),
     [

@@ -20,6 +20,7 @@ from regard.models import MODELS
 from regard.objectives import OBJECTIVES, Context
 from regard.recipes.tuning import tune_threshold
 from regard.registry import Choice
+from regard.runs import Run
 from regard.tasks import TASKS
 
 ROWS = [("a dog runs", "animal, motion"), ("a stone", "-"), ("he runs fast", "motion"), ("one dog", "animal")]
@@ -158,8 +159,10 @@ def test_the_tuned_threshold_is_the_best_of_a_loop(run):
 
 
 def test_a_run_is_tuned_calibrated_and_explained(run):
-    assert command("tune", run / "run").code == 0
-    assert regard.load(run / "run").setup.threshold is not None
+    Run.open(run / "run").measurements.keep("threshold.json", {"threshold": 0.4})  # of an earlier tuning
+    tuned = command("tune", run / "run")
+    assert (tuned.code, "stays" in tuned.printed) == (0, True)  # all answers are right at the usual one
+    assert not (run / "run" / "threshold.json").exists() and regard.load(run / "run").setup.threshold is None
     assert command("calibrate", run / "run").code == 0
     predictor = regard.load(run / "run")
     (found,) = predictor.predict(["red x"], explain=True)

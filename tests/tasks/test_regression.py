@@ -17,6 +17,7 @@ from regard.evaluation import METRICS
 from regard.models import MODELS
 from regard.registry import Choice
 from regard.tasks import TASKS
+from regard.tasks.regression import PairRegressionTask, RegressionTask
 
 ROWS = [("a dog", "a cat", "3"), ("one", "two", "5"), ("he reads", "he writes", "-2")]
 NAMES = ("first", "second", "number")
@@ -89,6 +90,35 @@ def run(tmp_path_factory):
         "model: {dim: 8, dropout: 0.0, encoder: {name: recurrent, hidden_dim: 8}, pooling: mean}\n"
         "training: {batch_sentences: 25, learning_rate: 0.03, max_updates: 90, validate_every: 30, average: 1}\n",
     )
+
+
+@pytest.mark.parametrize(
+    ("rows", "fields", "header"),
+    [
+        (["a good film\t3.5", "a bad film\t1"], {"text": 1, "number": 2}, False),
+        (["3.5\ta good film", "1\ta bad film"], {"text": 2, "number": 1}, False),
+        (["stars\treview", "3.5\ta good film", "1\ta bad film"], {"text": 2, "number": 1}, True),
+        (["id\tstars\treview", "1\t3.5\ta good film", "2\t1\ta bad film"], {"text": 3, "number": 2}, True),
+    ],
+)
+def test_fields_of_numbers_are_found(tmp_path, rows, fields, header):
+    (tmp_path / "a.tsv").write_text("\n".join(rows * 20 if not header else [rows[0], *rows[1:] * 20]))
+    found = RegressionTask.files.layout(("text", "number"), tmp_path / "a.tsv", "tsv")
+    assert (found.fields, found.header) == (fields, header)
+    assert f"number in field {fields['number']}, text in" in str(found)
+
+
+def test_two_texts_and_a_number_are_found(tmp_path):
+    (tmp_path / "a.tsv").write_text("one dog\ta dog barks\t3.5\n" * 9 + "a cat\ttwo cats\t1\n" * 9)
+    found = PairRegressionTask.files.layout(NAMES, tmp_path / "a.tsv", "tsv")
+    assert found.fields == {"first": 1, "second": 2, "number": 3}
+
+
+@pytest.mark.parametrize("row", ["1\t3.5\ta film\n", "one\ta film\n"])
+def test_a_table_without_one_field_of_numbers_is_one_line(tmp_path, row):
+    (tmp_path / "a.tsv").write_text(row * 20)
+    done = command("train", "--text", tmp_path / "a.tsv", "task=regression", "--run", tmp_path / "run")
+    assert unsaid(done, "a.tsv: ", "fields: {number: 1, text: 2}") == []
 
 
 def test_a_run_is_evaluated_predicts_and_explains(run):

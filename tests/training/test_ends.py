@@ -173,7 +173,7 @@ def test_patience_begins_after_the_warmup(trainer):
     assert (report.updates, report.reason) == (5, "no better loss in 2 validations")  # the 4th and the 5th
 
 
-@pytest.mark.parametrize(("last", "rising"), [(9.0, True), (8.0, False), (7.0, False)])
+@pytest.mark.parametrize(("last", "rising"), [(9.0, "still improving"), (8.0, ""), (7.0, "")])
 def test_a_score_that_only_stays_is_no_improvement(trainer, last, rising):
     """Of equal scores the one with the smaller loss is kept."""
     made = trainer([0.0], max_updates=3, metric="f1")

@@ -41,8 +41,8 @@ class LabelSetColumn(LabelColumn):
             several = several or len(labels) > 1
         if not counts:
             raise DataError(cls.what, "needs labels, and there is none", hint="sport, politics")
-        _warn_of_separators(counts, several=several)
         check_repeated(cls.what, counts)
+        _warn_of_separators(counts, several=several)
         labels = sorted(counts)
         return cls(labels, [counts[label] for label in labels])
 

@@ -13,6 +13,8 @@ from regard.text.label_sets import read_labels
 _MOST, LONGEST_LABEL = 1_000, 80  # labels there may be, and characters of one
 _NAMES = frozenset(["label", "labels", "class", "category", "sentiment", "polarity", "topic", "intent", "target", "y"])
 OFTEN = 5  # mean occurrences of a label's values, where no label is requested
+_NUMBER_NAMES = ("number", "score", "rating", "stars", "value", "similarity", "relatedness", "target", "label", "y")
+_MOSTLY = 0.9  # share of rows with a number, from which a field is one of numbers
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:[.,]\d+)?|[.,]\d+)(e[+-]?\d+)?", re.IGNORECASE)
 _SEPARATOR = re.compile(r"\s*[,;|]\s*")  # of several labels
 # A word and another, or a few letters of another script.
@@ -44,6 +46,38 @@ def label_layout(
     if len(columns) == 2 and not sets and (hint := _hint_of_sets(labels)):
         notes = (*notes, hint)
     return TableLayout({column: one.key for column, one in found.items()}, header, labels, notes)
+
+
+def number_layout(path: Path, kind: str, columns: Sequence[str], like: Fields | None = None) -> TableLayout | None:
+    """Return the fields of the texts and of the last column, a number, in a table of a `kind` of reader; or None.
+
+    The number is the only field of numbers in nine of ten rows, or the one that a header names; the texts are the
+    longest other fields, in order. `like` gives the fields of another table of the same data. None: the reader has no
+    tables. Raises DataError where no field, or more than one, may be the number.
+    """
+    table = _described(path, kind)
+    if table is None:
+        return None
+    fields, names, _, header, notes = table
+    *texts, last = columns
+    known, named = {one.key: one for one in fields}, dict(zip(names, fields, strict=True))
+    found = [one for one in fields if one.numbers >= _MOSTLY * one.rows]
+    if like is not None and known.keys() >= {*like.values()}:
+        chosen = {column: known[like[column]] for column in columns}
+    else:
+        found = next(([named[name]] for name in (last, *_NUMBER_NAMES) if named.get(name) in found), found)
+        if len(found) != 1 or len(fields) <= len(texts):
+            problem = f"{len(found)} fields have numbers" if found else "no field has numbers"
+            example = ", ".join(f"{column}: {place}" for place, column in enumerate((last, *texts), start=1))
+            raise DataError(path, problem, hint=f"name it: {{name: …, file: {path.name}, fields: {{{example}}}}}")
+        others = [one for one in fields if one is not found[0]]
+        longest = sorted(others, key=lambda one: one.characters, reverse=True)[: len(texts)]
+        rows = [one for one in others if one in longest]
+        by_name = [named[text] for text in texts if text in named]
+        chosen = {**dict(zip(texts, by_name if len(by_name) == len(texts) else rows, strict=True)), last: found[0]}
+    key = chosen[last].key
+    header = header or (isinstance(key, int) and not _NUMBER.fullmatch(names[key - 1]))
+    return TableLayout({column: one.key for column, one in chosen.items()}, header, (), notes)
 
 
 def _hint_of_sets(values: Sequence[str]) -> str:

@@ -100,7 +100,7 @@ class TableLayout(NamedTuple):
     def __str__(self) -> str:
         *texts, label = self.fields.items()
         places = ", ".join(f"{column} in field {field}" for column, field in texts)
-        known = f"{label[0]} in field {label[1]} ({listed_labels(self.labels)})"
+        known = f"{label[0]} in field {label[1]}" + (f" ({listed_labels(self.labels)})" if self.labels else "")
         named = ", the first line names the fields" if self.header else ""
         return "; ".join([f"{known}, {places}{named}", *self.notes])
 

@@ -21,7 +21,7 @@ class UnequalMarkup(PairCheck):
                 continue
             tags = [Counter(_TAG.findall(side)) for side in pair]
             if entity := _ENTITY.search(pair.source) or _ENTITY.search(pair.target):
-                yield Finding(row, 0.8, f"has an escaped character: {entity.group()}")
+                yield Finding(row, 0.8, f"has an escaped character, the HTML entity '{entity.group()[1:-1]}'")
             elif tags[0] != tags[1]:
                 odd = next(iter((tags[0] - tags[1]) + (tags[1] - tags[0])))
                 yield Finding(row, 0.8, f"{odd} stands on one side alone")

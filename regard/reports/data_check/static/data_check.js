@@ -40,7 +40,7 @@ const REASONS = [ // of the checks, in Chinese
   [/^the (source|target) is short and lacks the end of its sentence$/, (side) => `${SIDES[side]}偏短，且缺少句末标点`],
   [/^the (source|target) lacks the end of its sentence$/, (side) => `${SIDES[side]}缺少句末标点`],
   [/^a word of ([\d,]+) characters: ([^]*)$/, (length, word) => `一个词长达 ${length} 个字符：${word}`],
-  [/^has an escaped character: ([^]*)$/, (text) => `含有未还原的转义字符：${text}`],
+  [/^has an escaped character, the HTML entity '([^]*)'$/, (text) => `含有未还原的转义字符（HTML 实体）：${text}`],
   [/^([^]*) stands on one side alone$/, (tag) => `${tag} 只出现在一侧`],
   [/^has tags on both sides$/, () => "两侧都有标记"],
   [/^numbers differ: ([^]*) and ([^]*)$/, (one, other) => `数字不同：${one === "none" ? "无" : one} 与 ${other === "none" ? "无" : other}`],
