@@ -16,7 +16,6 @@ from regard.results import Prediction
 from regard.tasks.classification import ClassificationTask, OneTextTask
 from regard.tasks.files import ExampleFiles
 from regard.tasks.label_task import UNKNOWN_WORDS, LabelTask
-from regard.tasks.measures import LikelihoodMeasure, Measure
 from regard.tasks.pairs import PairsTask
 from regard.tasks.spec import TaskSpec
 
@@ -35,11 +34,6 @@ class NumberTask(LabelTask, ABC):
 
     answer = NumberAnswer()
     files = NumberFiles()
-
-    @classmethod
-    def likelihoods(cls) -> list[Measure]:
-        """Return the squared error in standard deviations: 1 of a model that predicts the mean."""
-        return [LikelihoodMeasure("loss", "examples", unit="nats")]
 
     def predict(self, model: Answering, batch: Batch) -> list[Prediction]:
         """Return the number of each example."""

@@ -146,7 +146,7 @@ class Trainer:
             averaged = self.best_checkpoints.average(best, self.update, self._final_scores)
         folder, score = self.best_checkpoints.write(reason, self.update, best, averaged)
         last = best.updates[:1] == [self.update] and not best.waited
-        rising = "" if not last else "still improving" if len(best.updates) > 1 else "validated once, at the end"
+        rising = "" if not last else "still improving" if len(best.updates) > 1 else "validated once"
         return TrainingReport(self.update, self.clock.spent.wall, reason, folder, score, rising)
 
     def _loop(self) -> str:

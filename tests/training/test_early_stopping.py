@@ -128,7 +128,3 @@ def test_state_and_restore_go_on_as_if_unbroken(scores, cut, metric):
     for update, score in enumerate(scores[cut:], len(scores[:cut]) + 1):
         second.add(score, update)
     assert (second.ranked, second.waited, second.ended) == (whole.ranked, whole.waited, whole.ended)
-
-
-def test_one_validation_at_the_end_shows_no_trend(trainer):
-    assert trainer([5.0], max_updates=1).prepare().train().rising.startswith("validated once")
