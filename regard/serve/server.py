@@ -1,4 +1,7 @@
-"""A server's life in one process: listen, load, answer, and drain accepted requests at shutdown."""
+"""A server's life in one process: listen, load, answer, and drain accepted requests at shutdown.
+
+With `--learn` it also teaches the served translators their corrections, at an hour of each day.
+"""
 
 import asyncio
 import gc
@@ -10,6 +13,9 @@ import socket
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
+from datetime import datetime, timedelta
+from datetime import time as clock_time
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -17,11 +23,11 @@ from typing import Any
 import uvicorn
 
 from regard.compat import http_protocol
+from regard.config import parse_json
 from regard.errors import ConfigError
 from regard.serve.app import create_app
 from regard.serve.engine import Limits, open_engines
 from regard.serve.languages import inward, name_of
-from regard.serve.learning import Learner
 from regard.serve.service import CHECK_SECONDS, Service
 from regard.serve.settings import KIB, NO_LIMIT, Settings
 
@@ -32,7 +38,13 @@ HEAD_SECONDS = 10.0  # maximum time of the head of a request
 MAX_HEAD = 32 * KIB  # maximum size of the head: address and headers
 TOO_LARGE = "The head of the request is too large."
 LINGER = 0.25  # seconds after the stop signal in which a request on its way is still answered
-GARBAGE = 20_000  # new objects before a collection: a request makes hundreds, nearly all of which end with it
+GC_THRESHOLD = 20_000  # new objects before a garbage collection: most of a request end with it
+NICE = 19  # the lowest priority, of a lesson
+LESSON_SECONDS = 20 * 3600.0  # seconds of a lesson; the next one begins after 24 hours
+LESSON_COMMAND = (sys.executable, "-m", "regard", "teach")
+LESSON_OPTIONS = ("training.threads=1", "--new", "--json", "--quiet")
+_REFUSED = 2  # exit code of a run, or of corrections, that cannot be taught
+_SAID = 400  # characters of an error that are logged
 HANGUP = getattr(signal, "SIGHUP", None)  # absent on Windows
 
 _LOG = logging.getLogger("regard.serve")
@@ -141,6 +153,81 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
+class Learner:
+    """Teaches every translator of a server, one after the other: `regard teach` in a process of its own, on one core.
+
+    The server changes to a new version as soon as it is in use.
+    """
+
+    def __init__(self, service: Service, corrections: Path, hour: clock_time) -> None:
+        self.service, self.corrections, self.hour = service, corrections, hour
+
+    async def work(self) -> None:
+        """Teach at the hour of each day, until cancelled; a process that teaches then is ended."""
+        while True:
+            await asyncio.sleep(seconds_until(self.hour, datetime.now().astimezone()))
+            await self.learn()
+
+    async def learn(self) -> None:
+        """Teach all translators with new corrections; a lesson that fails ends neither the others nor the next ones."""
+        for name, engine in [*self.service.engines.items()]:
+            if [card["languages"] for card in engine.cards.values() if card["languages"]]:
+                try:
+                    result, line = await asyncio.wait_for(self._teach(engine.run), LESSON_SECONDS)
+                except TimeoutError:
+                    result, line = "failed", f"ended after {LESSON_SECONDS / 3600:g} hours"
+                except Exception as error:
+                    result, line = "failed", f"{type(error).__name__}: {error}"[:_SAID]
+                _LOG.info("learn: %s: %s", name, line)
+                self.service.metrics.learned(name, result)
+
+    async def _teach(self, run: Path) -> tuple[str, str]:
+        """Return the result, "taught", "kept", "refused" or "failed", and a line on it."""
+        code, out, said = await _finished([*LESSON_COMMAND, str(run), str(self.corrections), *LESSON_OPTIONS])
+        if code:
+            problem = said.strip().rpartition("\n")[2].removeprefix("error: ")[:_SAID]
+            return ("refused" if code == _REFUSED else "failed"), problem or f"the process ended with code {code}"
+        try:
+            return outcome_line(parse_json(out))
+        except (ValueError, LookupError, TypeError):
+            return "failed", "the process gave no result"
+
+
+def outcome_line(values: dict[str, Any]) -> tuple[str, str]:
+    """Return "taught" or "kept", and a line with the figures, from the JSON of `regard teach`."""
+    figures = [
+        f"{what}: {one['metric']} {one['start']:.2f} → {one['selected']:.2f} "
+        f"(95 %: {one['interval'][0]:+.2f} to {one['interval'][1]:+.2f})"
+        for what, one in (("corrections tested", values["new"]), ("standing set", values.get("old")))
+        if one
+    ]
+    taught = values["kept"] == "adapted"
+    first = f"version {values['version']} is in use" if taught else "the weights stay as they were"
+    return ("taught" if taught else "kept"), "; ".join([first, *figures])
+
+
+def seconds_until(hour: clock_time, now: datetime) -> float:
+    """Return the seconds until an hour of the day, in local time; more than 0."""
+    wanted = now.replace(hour=hour.hour, minute=hour.minute, second=0, microsecond=0)
+    return ((wanted if wanted > now else wanted + timedelta(days=1)) - now).total_seconds()
+
+
+async def _finished(command: Sequence[str]) -> tuple[int, str, str]:
+    """Run a command at the lowest priority; return its exit code and output. A cancelled call ends it."""
+    pipe = asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(*command, stdin=asyncio.subprocess.DEVNULL, stdout=pipe, stderr=pipe)
+    try:
+        with suppress(OSError):  # it has ended already
+            os.setpriority(os.PRIO_PROCESS, process.pid, NICE)
+        out, said = await process.communicate()
+    finally:
+        if process.returncode is None:
+            with suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+    return process.returncode or 0, out.decode(errors="replace"), said.decode(errors="replace")
+
+
 def serve_runs(settings: Settings, runs: Sequence[Path]) -> None:
     """Serve until a stop signal. Raises RegardError if it cannot listen, or a run cannot be served."""
     logging.basicConfig(format="regard: %(message)s", level=logging.WARNING)
@@ -202,7 +289,7 @@ async def _tell_when_ready(service: Service) -> None:
         await asyncio.sleep(CHECK_SECONDS)
     gc.collect()
     gc.freeze()  # permanent objects are excluded from garbage collection
-    gc.set_threshold(GARBAGE, *gc.get_threshold()[1:])
+    gc.set_threshold(GC_THRESHOLD, *gc.get_threshold()[1:])
     for model in service.catalogue.models:
         parameters = model.card.get("parameters") or 0
         what = " → ".join(name_of(inward(code)) for code in model.languages) or model.card["task"].replace("_", " ")

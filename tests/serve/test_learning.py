@@ -15,7 +15,7 @@ from small_runs import SMALL, regard, unsaid, write_texts
 
 from regard.config.versions import current_version
 from regard.errors import ConfigError
-from regard.serve import learning
+from regard.serve import server
 from regard.serve.settings import read_hour
 
 ANIMALS = {
@@ -37,11 +37,11 @@ TAUGHT = {"kept": "adapted", "version": 3, "new": FIGURES, "old": {**FIGURES, "m
 
 def learned(monkeypatch, tmp_path, code):
     """The metrics and the log after a lesson by a Python program in place of `regard teach`."""
-    monkeypatch.setattr(learning, "COMMAND", (sys.executable, "-c", code))
+    monkeypatch.setattr(server, "LESSON_COMMAND", (sys.executable, "-c", code))
 
     async def case():
         service = made([*pairs("en-de"), KnownClassifier()])
-        await learning.Learner(service, tmp_path / "better.jsonl", time(3)).learn()
+        await server.Learner(service, tmp_path / "better.jsonl", time(3)).learn()
         await service.stop()
         return service.metrics.text().decode()
 
@@ -71,26 +71,26 @@ def test_a_lesson_has_the_lowest_priority_and_the_command_of_a_user(monkeypatch,
     code = f"import os, sys, time; time.sleep(0.3); open({str(note)!r}, 'w').write(f'{{os.nice(0)}} {{sys.argv[1:]}}')"
     learned(monkeypatch, tmp_path, code)
     nice, _, words = note.read_text("utf-8").partition(" ")
-    assert int(nice) == learning.NICE
-    assert words == str(["en-de", str(tmp_path / "better.jsonl"), *learning.OPTIONS])
+    assert int(nice) == server.NICE
+    assert words == str(["en-de", str(tmp_path / "better.jsonl"), *server.LESSON_OPTIONS])
 
 
 def test_a_lesson_that_cannot_start_or_end_has_failed(monkeypatch, tmp_path, caplog):
     async def case():
         service = made(pairs("en-de", "en-fr"))
-        await learning.Learner(service, tmp_path / "x", time(3)).learn()
+        await server.Learner(service, tmp_path / "x", time(3)).learn()
         await service.stop()
         return service.metrics.text().decode()
 
     def failures(command):
-        monkeypatch.setattr(learning, "COMMAND", command)
+        monkeypatch.setattr(server, "LESSON_COMMAND", command)
         found = asyncio.run(case())
         return [f'regard_lessons_total{{model="{name}",result="failed"}} 1.0' in found for name in ("en-de", "en-fr")]
 
     assert failures((str(tmp_path / "none"),)) == [True, True]
-    monkeypatch.setattr(learning, "LESSON_SECONDS", 0.3)
+    monkeypatch.setattr(server, "LESSON_SECONDS", 0.3)
     assert failures((sys.executable, "-c", "import time; time.sleep(60)")) == [True, True]
-    monkeypatch.setattr(learning.os, "setpriority", lambda *_: (_ for _ in ()).throw(ProcessLookupError))
+    monkeypatch.setattr(server.os, "setpriority", lambda *_: (_ for _ in ()).throw(ProcessLookupError))
     caplog.set_level(logging.INFO)
     failures((sys.executable, "-c", "print('{')"))
     assert "no result" in caplog.text  # the process was read to its end
@@ -99,11 +99,11 @@ def test_a_lesson_that_cannot_start_or_end_has_failed(monkeypatch, tmp_path, cap
 def test_a_lesson_ends_with_the_server(monkeypatch, tmp_path):
     note = tmp_path / "note"
     code = f"import os, time; open({str(note)!r}, 'w').write(str(os.getpid())); time.sleep(60)"
-    monkeypatch.setattr(learning, "COMMAND", (sys.executable, "-c", code))
+    monkeypatch.setattr(server, "LESSON_COMMAND", (sys.executable, "-c", code))
 
     async def case():
         service = made(pairs("en-de"))
-        work = asyncio.ensure_future(learning.Learner(service, tmp_path / "x", time(3)).learn())
+        work = asyncio.ensure_future(server.Learner(service, tmp_path / "x", time(3)).learn())
         while not (note.exists() and note.read_text("utf-8")):
             await asyncio.sleep(0.01)
         work.cancel()
@@ -118,9 +118,9 @@ def test_a_lesson_ends_with_the_server(monkeypatch, tmp_path):
 
 def test_hours_of_a_day():
     at = datetime(2026, 3, 1, 2, 59, 30).astimezone()
-    assert learning.seconds_until(time(3), at) == 30
-    assert learning.seconds_until(time(2, 59), at) == 86_370
-    assert learning.seconds_until(time(3), at.replace(hour=3, minute=0, second=0)) == 86_400
+    assert server.seconds_until(time(3), at) == 30
+    assert server.seconds_until(time(2, 59), at) == 86_370
+    assert server.seconds_until(time(3), at.replace(hour=3, minute=0, second=0)) == 86_400
     assert [read_hour("--learn", text) for text in ("nightly", "23:05", None)] == [time(3), time(23, 5), None]
     with pytest.raises(ConfigError, match="nightly, or 03:00"):
         read_hour("--learn", "25:00")
