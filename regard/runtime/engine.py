@@ -77,7 +77,7 @@ class Engine:
 
         Raises EngineFault where they fit no network.
         """
-        self._library, self._end, self._memory, fault = library, end, memory, ctypes.c_char_p()
+        self._end, self._memory, fault = end, memory, ctypes.c_char_p()
         flat = [number for one in tensors for number in one]
         numbers = (ctypes.c_double * len(REALS))(*(reals[name] for name in REALS))
         open_engine = library["open_engine"]
@@ -93,6 +93,10 @@ class Engine:
         self._search.argtypes, self._search.restype = [
             *(_POINTER, _LONG, _POINTER, _POINTER), *[_LONG] * 5, *(_POINTER, _POINTER), _LONG, _POINTER, _POINTER
         ], _POINTER  # fmt: skip
+        self._force, self._sizes, self._take = (library[name] for name in ("force", "sizes", "take"))
+        self._force.argtypes, self._force.restype = [_POINTER, _LONG, _POINTER, _LONG, *[_POINTER] * 4], _LONG
+        self._sizes.argtypes, self._sizes.restype = [_POINTER, _POINTER], _LONG
+        self._take.argtypes, self._take.restype = [_POINTER, _LONG, *[_POINTER] * 5], None
 
     def translate(
         self,
@@ -124,9 +128,7 @@ class Engine:
         """
         rows, places, fault = len(target) + 1, len(source), ctypes.c_char_p()
         log_probs, weights = (ctypes.c_float * rows)(), (ctypes.c_float * (rows * places))()
-        force = self._library["force"]
-        force.argtypes, force.restype = [_POINTER, _LONG, _POINTER, _LONG, *[_POINTER] * 4], _LONG
-        force(
+        self._force(
             self._engine, places, _longs(source), len(target), _longs(target), log_probs, weights, ctypes.byref(fault)
         )
         _check(fault)
@@ -134,14 +136,11 @@ class Engine:
 
     def _taken(self, found: int, texts: int) -> list[list[EngineHypothesis]]:
         counts = (_LONG * texts)()
-        sizes, take = self._library["sizes"], self._library["take"]
-        sizes.argtypes, sizes.restype = [_POINTER, _POINTER], _LONG
-        take.argtypes, take.restype = [_POINTER, _LONG, *[_POINTER] * 5], None
-        total = sizes(found, counts)
+        total = self._sizes(found, counts)
         many = sum(counts)
         lengths, scores, finished = (_LONG * many)(), (ctypes.c_double * many)(), (ctypes.c_uint8 * many)()
         ids, log_probs = (_LONG * total)(), (ctypes.c_double * total)()
-        take(found, self._end, lengths, scores, finished, ids, log_probs)
+        self._take(found, self._end, lengths, scores, finished, ids, log_probs)
         made, start = list[EngineHypothesis](), 0
         for length, score, ended in zip(lengths, scores, finished, strict=True):
             written = ids[start : start + length]

@@ -12,7 +12,7 @@ class FolderError(ValueError):
     """Raised for a folder that is not an export, or a damaged one."""
 
 
-def read_settings(folder: Path) -> dict[str, Any]:
+def verified_settings(folder: Path) -> dict[str, Any]:
     """Read translator.json, and compare each file with its SHA-256 there. Raises FolderError."""
     settings = read_json(folder / SETTINGS_NAME)
     files = settings.get("files")

@@ -1,14 +1,16 @@
 """A folder of `regard export RUN --to runtime`, opened: texts in, translations out."""
 
 import ctypes
+import hashlib
 import mmap
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from .engine import Engine, EngineFault, EngineHypothesis, SearchRules, TensorPlace
-from .folder import SETTINGS_NAME, FolderError, read_json, read_settings
+from .folder import SETTINGS_NAME, FolderError, read_json, verified_settings
 from .library import engine_library
 from .loops import loop_of
 from .pieces import PieceTable, SentencePieceTable, piece_table
@@ -47,12 +49,19 @@ class RuntimeTranslator:
     """An export, opened. Threads may share it."""
 
     def __init__(
-        self, folder: str | Path, *, threads: int = 0, library: ctypes.CDLL | None = None, **search: Any
+        self,
+        folder: str | Path,
+        *,
+        threads: int = 0,
+        library: ctypes.CDLL | None = None,
+        mapped: bool = True,
+        **search: Any,
     ) -> None:
         """`threads` search batches at once, 0: as many as there are cores; `search` changes settings, such as size=1.
 
-        `library`: the compiled engine; by default the one that came with this package. Raises FolderError, and
-        ValueError for a setting that the search does not have.
+        `library`: the compiled engine; by default the one that came with this package. `mapped`: processes share the
+        pages of the file, and end if it is cut; else the weights are copied. Raises FolderError, and ValueError for a
+        setting that the search does not have.
         """
         folder = Path(folder)
         self.settings = _checked(folder)
@@ -64,7 +73,7 @@ class RuntimeTranslator:
             raise ValueError("the beam size is 1 or more, and threads are 0 or more")
         self.source, self.target = _tables(folder / self.settings["source"], folder / self.settings["target"])
         self.threads = threads or os.cpu_count() or 1
-        self._engine = _opened(folder, self.settings, engine_library() if library is None else library)
+        self._engine = _opened(folder, self.settings, engine_library() if library is None else library, mapped)
 
     def translate(self, texts: Sequence[str], *, safeguards: bool = True) -> list[str]:
         """Translate sentences; nothing becomes nothing. Raises ValueError for a text that is too long.
@@ -147,7 +156,7 @@ class RuntimeTranslator:
 
 def _checked(folder: Path) -> dict[str, Any]:
     """The settings of an export to runtime. Raises FolderError."""
-    settings = read_settings(folder)
+    settings = verified_settings(folder)
     if settings.get("program") != "runtime":
         raise FolderError(f"{folder} is not an export to runtime: regard export RUN --to runtime -o FOLDER makes one")
     needed = {"search", "shape", "reals", "tensors", "source", "target", "max_source", "max_target"}
@@ -182,10 +191,11 @@ def _table(file: Path, kept: Mapping[str, Any]) -> PieceTable | SentencePieceTab
         raise FolderError(f"{file} is not a file of pieces ({error!r}): export the run again") from error
 
 
-def _opened(folder: Path, settings: Mapping[str, Any], library: ctypes.CDLL) -> Engine:
-    """The network of a folder. Its file is mapped: the engine looks embeddings up there."""
+def _opened(folder: Path, settings: Mapping[str, Any], library: ctypes.CDLL, mapped: bool) -> Engine:
+    """The network of a folder. Its file, or a copy, is mapped: the engine looks embeddings up there."""
+    weights, digest = folder / WEIGHTS_NAME, settings["files"][WEIGHTS_NAME]
     try:
-        with (folder / WEIGHTS_NAME).open("rb") as file:
+        with weights.open("rb") if mapped else _private_copy(weights, digest) as file:
             kept = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)  # ctypes takes no map to read from
         memory = (ctypes.c_char * len(kept)).from_buffer(kept)
         places = [_place(one, ctypes.addressof(memory), len(kept)) for one in settings["tensors"]]
@@ -193,6 +203,20 @@ def _opened(folder: Path, settings: Mapping[str, Any], library: ctypes.CDLL) -> 
         return Engine(library, shape, settings["reals"], places, shape["end"], memory)
     except (EngineFault, KeyError, TypeError, ValueError, ctypes.ArgumentError) as error:
         raise FolderError(f"{folder} cannot be opened: {error}; export the run again") from error
+
+
+@contextmanager
+def _private_copy(file: Path, digest: str) -> Iterator[BinaryIO]:
+    """A copy without a name, in memory where the system can, which no other program can cut or change."""
+    data = file.read_bytes()
+    if hashlib.sha256(data).hexdigest() != digest:
+        raise EngineFault(f"{file.name} is damaged")
+    from tempfile import TemporaryFile  # slow to import, and a mapped file needs none
+
+    with os.fdopen(os.memfd_create(file.name), "w+b") if hasattr(os, "memfd_create") else TemporaryFile() as copy:
+        copy.write(data)
+        copy.flush()
+        yield copy
 
 
 def _place(tensor: Sequence[int] | None, start: int, size: int) -> TensorPlace:

@@ -251,6 +251,7 @@ def serve_runs(settings: Settings, runs: Sequence[Path]) -> None:
             silent_after=max(min(SILENT, settings.request_timeout / 3), MIN_SILENT),
             idle_after=max(settings.request_timeout, MIN_SILENT),
             threads=settings.threads,
+            direct_search=settings.direct_search,
         )
         service = Service(settings, open_engines(runs, limits), failed)
         server = Server(service)

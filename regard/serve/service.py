@@ -12,7 +12,7 @@ from regard.errors import ConfigError, RegardError
 from regard.serve.catalogue import Catalogue, ServedModel, between, models_of, none_between
 from regard.serve.documents import Documents, UploadedDocument
 from regard.serve.downloads import Downloads
-from regard.serve.engine import Engine, Engines, NotReady, cores
+from regard.serve.engine import Engine, Engines, NotReady
 from regard.serve.glossaries import Glossaries
 from regard.serve.glossary_store import GlossaryStore
 from regard.serve.in_thread import ThreadSlots
@@ -22,7 +22,6 @@ from regard.serve.settings import Settings
 from regard.serve.telemetry import AccessLog, Metrics
 
 LOADING, RESTARTING = 3, 2  # seconds to wait before a retry
-DIRECT = 32  # requests at hand at most for which a server of one core searches short texts by itself
 FILES = 2  # parsed or written at a time
 CHECK_SECONDS = 0.1  # seconds between two checks of an engine: ready, or drained
 FOLLOW_SECONDS = 2.0  # seconds between two looks for another version of a run
@@ -206,9 +205,8 @@ class Service:
         if detector is None or before is None or before.languages != catalogue.languages:
             detector = await asyncio.to_thread(self._make_detector, catalogue.languages)
         known = [] if before is None else before.models
-        most = DIRECT if cores() == 1 else 1  # with more cores a second process takes a part of the work
         for engine in engines.values():
-            engine.alone = lambda: len(self.requests) <= most
+            engine.requests_at_hand = lambda: len(self.requests)
         self.metrics.watch([model for model in catalogue.models if all(model is not other for other in known)])
         self.engines, self._served, self._catalogue, self._detector = engines, served, catalogue, detector
 

@@ -228,6 +228,15 @@ class Settings:
         ),
     ] = None
 
+    direct_search: Annotated[
+        int | None,
+        _load_option(
+            "INTEGER",
+            "Requests at hand up to which the server itself searches short texts of small exports; 0: never."
+            " (default: 4 on one core, else 1)",
+            0,
+        ),
+    ] = None
     canaries: Annotated[
         tuple[tuple[Path, float], ...],
         repeated(

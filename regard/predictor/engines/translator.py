@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from regard.runtime.folder import read_json, read_settings
+from regard.runtime.folder import read_json, verified_settings
 from regard.runtime.pieces import piece_table
 
 _BOS, _EOS = 1, 2
@@ -135,7 +135,7 @@ class GraphTranslator:
         Raises ValueError for a damaged folder, and for graphs of another program than `program`, onnx or torch.
         """
         folder = Path(folder)
-        self.settings = read_settings(folder)
+        self.settings = verified_settings(folder)
         if program not in (None, self.settings["program"]):
             raise ValueError(f"its graphs are of {self.settings['program']!r}, and {program} is needed")
         self.search = {**self.settings["search"], **search}

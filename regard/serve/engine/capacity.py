@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from regard.serve.engine.questions import SHORT_PIECES
 
+DIRECT = 4  # requests at hand at most for which a server of one core searches short texts itself: more share batches
 MOST_THREADS = 4  # of a model, by default: Python's lock limits more
 BEAT = 0.5  # seconds between two heartbeats of a model's process
 QUOTA = Path("/sys/fs/cgroup/cpu.max")  # CPU quota of a container: microseconds per period
@@ -47,6 +48,7 @@ class Limits:
     stuck_after: float = 120.0
     load_within: float = 600.0
     threads: int | None = None  # parallel batches; None: `threads_each`
+    direct_search: int | None = None  # requests at hand at most for a search in the server; 0: none; None: by the cores
 
 
 class Batched(NamedTuple):
@@ -62,6 +64,11 @@ class Batched(NamedTuple):
 
 
 Watcher = Callable[[Batched], None]
+
+
+def direct_requests() -> int:
+    """Return the default of `direct_search`: with several cores another process takes a part of the work."""
+    return DIRECT if cores() == 1 else 1
 
 
 def cores() -> int:

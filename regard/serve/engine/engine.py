@@ -18,7 +18,7 @@ from regard.results import Prediction, TextPrediction
 from regard.runtime import RuntimeTranslator
 from regard.runtime.engine import SearchRules
 from regard.runtime.loops import loop_of
-from regard.serve.engine.capacity import Batched, Limits, Watcher, cores, threads_each
+from regard.serve.engine.capacity import Batched, Limits, Watcher, cores, direct_requests, threads_each
 from regard.serve.engine.faults import Busy, NotReady, TooCostly, TooLate
 from regard.serve.engine.lanes import Lanes
 from regard.serve.engine.messages import CountTexts, Job, Said, Shortcut, TextCost
@@ -52,7 +52,8 @@ class Engine:
         self._lanes = Lanes(self.limits)
         self._counted = 0  # texts being tokenized
         self._pipe: Pipe | None = None
-        self.alone: Callable[[], bool] = lambda: True  # whether few enough other requests of the server wait
+        self.requests_at_hand: Callable[[], int] = lambda: 1  # of the server, this one among them
+        self._most_direct = direct_requests() if self.limits.direct_search is None else self.limits.direct_search
         self._direct: DirectSearch | None = None
         self._life: asyncio.Task[None] | None = None
         self._large = 0  # accepted requests of several portions, not yet answered
@@ -165,8 +166,8 @@ class Engine:
     async def _answers(self, portions: Mapping[int, QuestionRow], until: float) -> list[Prediction]:
         """Return the costs in order. A short text alone is not tokenized first: that saves half a millisecond."""
         if len(portions) == 1 and (size := portions[0].guess) is not None:
-            if (found_here := self._at_once(portions[0])) is not None:
-                return [found_here]
+            if (direct := self._search_directly(portions[0])) is not None:
+                return [direct]
             with suppress(Miscounted):
                 return [*(await self._lanes.answer(portions[0], {0: TextCost(size)}, until, guessed=True)).values()]
         counts = [await self._count(some, first, until) for first, some in portions.items()]
@@ -181,13 +182,14 @@ class Engine:
             found += [answers[place] for place in range(len(some.texts))]
         return found
 
-    def _at_once(self, question: QuestionRow) -> Prediction | None:
+    def _search_directly(self, question: QuestionRow) -> Prediction | None:
         """Return the answer to the only text there is, without the model's process; None where that is not possible."""
-        if self._direct is None or self.queue_size or self.in_flight or not self.alone():
+        if self._direct is None or self.queue_size or self.in_flight or self.requests_at_hand() > self._most_direct:
             return None
         began = time.thread_time()
         answered = self._direct.answer(question)
-        if time.thread_time() - began > SLOW_SEARCH:
+        if (seconds := time.thread_time() - began) > SLOW_SEARCH:
+            log.warning("%s: a search took %.2f s: the model's process has all from here on", self.name, seconds)
             self._direct = None
         if answered is None:
             return None
@@ -233,7 +235,7 @@ class Engine:
         loaded = await asyncio.to_thread(fingerprint, folder)
         self._pipe, opened = await Pipe.open(job, self.limits)
         self.cards, self._loaded, self._direct = opened.cards, loaded, None
-        if opened.shortcut is not None:
+        if opened.shortcut is not None and self._most_direct:
             with suppress(ValueError, OSError, LookupError, TypeError):  # without it the process answers
                 alphabet = opened.cards[""].get("alphabet", "")
                 self._direct = await asyncio.to_thread(DirectSearch, folder, opened.shortcut, alphabet)
@@ -269,12 +271,12 @@ class Engine:
 class DirectSearch:
     """An export to runtime, opened in the server: for a lone short text the way to the model's process takes as long.
 
-    Its file is mapped, so both processes share the weights.
+    It has weights of its own, which no other program can cut or change: a fault there would end the whole server.
     """
 
     def __init__(self, folder: Path, shortcut: Shortcut, alphabet: Collection[str]) -> None:
         """Raise ValueError or OSError for a folder that is gone or has changed."""
-        self._translator = RuntimeTranslator(folder, threads=1, library=ctypes.CDLL(shortcut.library))
+        self._translator = RuntimeTranslator(folder, threads=1, library=ctypes.CDLL(shortcut.library), mapped=False)
         self._rules, self._alphabet, self._longest = SearchRules(**shortcut.rules), frozenset(alphabet), shortcut.pieces
 
     def answer(self, question: QuestionRow) -> tuple[TextPrediction, Batched] | None:

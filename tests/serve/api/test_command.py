@@ -50,7 +50,7 @@ def test_every_option(run, told, tmp_path):
     words = f"""--host 0.0.0.0 --port 80 --api-key one --api-key two --api-keys {tmp_path / "keys"} --char-limit 1
         --batch-limit 2 --alternatives-limit 3 --req-limit 4 --req-flood-threshold 5 --max-body 6k --max-file 7MB
         --max-queue 8 --max-batch-tokens 9
-        --batch-wait-ms 10 --request-timeout 11 --shutdown-grace 12 --threads 13 --log-texts
+        --batch-wait-ms 10 --request-timeout 11 --shutdown-grace 12 --threads 13 --direct-search 14 --log-texts
         --metrics --metrics-auth-token token --disable-web-ui --disable-files-translation --suggestions {tmp_path / "s"}
         --url-prefix /a/b/ --get-api-key-link https://x.example --load-only en,de --allowed-host a.example
         --programs none --glossaries {tmp_path / "g"}
@@ -64,7 +64,7 @@ def test_every_option(run, told, tmp_path):
         Settings(
             host="0.0.0.0", port=80, char_limit=1, batch_limit=2, alternatives_limit=3, req_limit=4,
             req_flood_threshold=5, max_body=6 * 1024, max_file=7 * MIB, max_queue=8, max_batch_tokens=9,
-            batch_wait=0.01, request_timeout=11.0, shutdown_grace=12.0, threads=13, log_texts=True, metrics=True,
+            batch_wait=0.01, request_timeout=11.0, shutdown_grace=12.0, threads=13, direct_search=14, log_texts=True, metrics=True,
             metrics_auth_token="token", web_ui=False, files_translation=False, suggestions=tmp_path / "s",
             programs=(), glossaries=tmp_path / "g",
             url_prefix="/a/b", key_link="https://x.example", load_only=("en", "de"),
