@@ -64,8 +64,8 @@ def test_every_option(run, told, tmp_path):
         Settings(
             host="0.0.0.0", port=80, char_limit=1, batch_limit=2, alternatives_limit=3, req_limit=4,
             req_flood_threshold=5, max_body=6 * 1024, max_file=7 * MIB, max_queue=8, max_batch_tokens=9,
-            batch_wait=0.01, request_timeout=11.0, shutdown_grace=12.0, threads=13, direct_search=14, log_texts=True, metrics=True,
-            metrics_auth_token="token", web_ui=False, files_translation=False, suggestions=tmp_path / "s",
+            batch_wait=0.01, request_timeout=11.0, shutdown_grace=12.0, threads=13, direct_search=14,
+            log_texts=True, metrics=True, metrics_auth_token="token", web_ui=False, files_translation=False, suggestions=tmp_path / "s",
             programs=(), glossaries=tmp_path / "g",
             url_prefix="/a/b", key_link="https://x.example", load_only=("en", "de"),
             allowed_hosts=("a.example",), cors_origins=("https://b.example",),
