@@ -1,4 +1,4 @@
-"""Bodies of HTTP answers, read within a limit of size and one of time."""
+"""HTTP of clients: bodies of answers within limits of size and time, an opener without redirects."""
 
 import time
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Small files that are there complete or not at all."""
+"""Small files that are there complete or not at all, with a checksum where they are read back; strict JSON."""
 
 import hashlib
 import json

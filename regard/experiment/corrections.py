@@ -1,4 +1,5 @@
-"""Corrections, as `regard serve --suggestions` writes them, as training data; the texts of a run to start from."""
+"""Training data of a run that starts from another: corrections, as `regard serve --suggestions` writes them, and the
+other run's texts and upgraded settings."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path

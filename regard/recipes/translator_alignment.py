@@ -1,4 +1,4 @@
-"""`regard align`: word alignment by statistical models, or by a translator's attention or relevance."""
+"""`regard align`: word alignment by statistical models, by a translator's attention or relevance; rating by gold."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager

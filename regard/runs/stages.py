@@ -1,4 +1,7 @@
-"""The stages that set up a training: Prepared → Built → Started → Validated. Each takes the ones before it."""
+"""The stages that set up a training: Prepared → Built → Started → Validated. Each takes the ones before it.
+
+What a start refuses, and counts for embedders, stand here, too.
+"""
 
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, closing

@@ -1,4 +1,4 @@
-"""Coefficients of a forecast, fitted to trainings that were run, and their spread.
+"""Coefficients of a forecast, fitted to trainings that were run, and their spread; plans that they call hopeless.
 
 A network beside phrases: log((network + 1) / (phrases + 1)) = coefficients · features, with a normal residual.
 `coefficients.json` holds the coefficients; `python benchmarks/forecast_trainings.py --fit` writes it from a table of
