@@ -51,8 +51,8 @@ def test_a_group_lists_its_settings():
 
 
 def test_a_setting_of_parts_names_them():
-    assert told("model.encoder.kernel").startswith("model.encoder.kernel (of bytenet, convolutional)\n")
-    assert "choices: bytenet, convolutional" in told("model.encoder")
+    assert told("model.encoder.kernel").startswith("model.encoder.kernel (of bytenet, complex_layers, convolutional)\n")
+    assert "choices: bytenet, complex_layers, convolutional" in told("model.encoder")
     assert "settings of one of them: regard help model.encoder.transformer\n" in told("model.encoder")
     assert told("model.translator.dim").startswith("model.translator.dim (of translator)\n")
     assert "  gate\n" in told("model.encoder.convolutional")
