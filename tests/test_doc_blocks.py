@@ -316,11 +316,12 @@ def test_servers_start_and_end(command, folder, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("page", sorted(OF_CONFIGS))
 def test_commands_of_configs_run(page, folder):
-    for command in BEFORE_CONFIGS.get(page, ()):
+    before = BEFORE_CONFIGS.get(page, ())
+    own = [one for block in blocks(page) for one in of_test(block, "test_commands_of_configs_run")]
+    for command in (*before, *own):
         run_line(command, SMALL)
-    for block in blocks(page):
-        for command in of_test(block, "test_commands_of_configs_run"):
-            run_line(command, SMALL)
+    trained = re.findall(r"^regard train configs/\w+/(\S+)\.yaml(?!.* run=)", "\n".join([*before, *own]), re.MULTILINE)
+    assert [name for name in trained if not (Path("runs") / name / "experiment.yaml").is_file()] == []
 
 
 @pytest.mark.parametrize("page", sorted({block.page for block in ALL}))

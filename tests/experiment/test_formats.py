@@ -80,4 +80,4 @@ def test_a_table_with_a_label_that_is_to_be_translated_is_warned_of(tmp_path):
         read_experiment(path)
     path.write_text("".join(f"ein Text Nummer {n}\ta text of number {n}\n" for n in range(20)))
     with warnings.catch_warnings(action="error"):
-        read_experiment(path)
+        assert set(read_experiment(path).columns) == {"source", "target"}

@@ -174,7 +174,8 @@ def test_a_longer_story_is_told_with_its_size():
     model, task = build(memory_size=7)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model.log_probs(batch_of(task))
+        found = model.log_probs(batch_of(task))
+    assert_close(found.exp().sum(dim=-1), torch.ones(len(STORIES), dtype=torch.float64))
 
 
 def test_a_story_of_nothing_answers_with_finite_gradients():

@@ -47,20 +47,22 @@ def test_a_library_that_is_whole_is_not_compiled_again(source):
     assert made(source).stat() == before
 
 
-def refused(source, what):
+def refused(source):
+    """The warning with which no library is opened."""
     library.cache_clear()
-    with pytest.warns(UserWarning, match=what):
+    with pytest.warns(UserWarning) as warned:
         assert library(source) is None
+    return str(warned[0].message)
 
 
 @pytest.mark.parametrize("mode", [0o777, 0o770])
 def test_a_folder_that_others_may_write_is_refused(source, mode):
     folder = made(source).parent
     folder.chmod(mode)
-    refused(source, "may be written by other users")
+    assert "may be written by other users" in refused(source)
     folder.chmod(0o700)
     folder.parent.chmod(0o777)
-    refused(source, "others may exchange")
+    assert "others may exchange" in refused(source)
     folder.parent.chmod(0o1777)  # as /tmp is
     made(source)
 
@@ -69,7 +71,7 @@ def test_a_folder_that_is_a_link_is_refused(source, tmp_path):
     folder = made(source).parent
     folder.rename(tmp_path / "elsewhere")
     folder.symlink_to(tmp_path / "elsewhere")
-    refused(source, "is a link")
+    assert "is a link" in refused(source)
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root gives files to other users")
@@ -79,7 +81,7 @@ def test_what_another_user_owns_is_not_loaded(source, whose):
     planted = path.stat().st_ino
     os.chown(path.parent if whose == "folder" else path, 65534, 65534)
     if whose == "folder":
-        refused(source, "belongs to another user")
+        assert "belongs to another user" in refused(source)
     else:
         assert made(source).stat().st_ino != planted
 
@@ -109,12 +111,12 @@ def test_a_compiler_of_something_else_is_warned_of(source, tmp_path, monkeypatch
     )
     compiler.chmod(0o755)
     monkeypatch.setenv("CXX", str(compiler))
-    refused(source, "lacks its functions")
+    assert "lacks its functions" in refused(source)
 
 
 def test_a_compiler_with_an_open_quote_is_warned_of(source, monkeypatch):
     monkeypatch.setenv("CXX", "c++ '")
-    refused(source, "CXX: No closing quotation")
+    assert "CXX: No closing quotation" in refused(source)
 
 
 def test_two_first_compilations_at_once_come_out_right(source):

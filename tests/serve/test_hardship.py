@@ -33,26 +33,28 @@ def command(*words, before=(), **environment):
 
 
 def lives(tiny, folder, **place):
-    """Trains, predicts and draws a picture there."""
+    """Trains, predicts and draws a picture there → whether all of it was written."""
     cell = "model.encoder={name: recurrent, cell: sru, hidden_dim: 16}"  # whose kernel is compiled and kept
     command("regard", "train", *write_texts(folder), "--run", folder / "run", "--quiet", *SMALL, cell, **place)
     assert command("regard", "predict", tiny, **place) == command("regard", "predict", tiny)
     command("regard", "explain", tiny, "a dog runs", "--plot", folder / "a.png", **place)
+    return bool(command("regard", "predict", folder / "run")) and (folder / "a.png").stat().st_size > 0
 
 
 @pytest.mark.slow
 def test_a_home_that_cannot_be_written(tiny, tmp_path):
     """Not even by who may write everywhere."""
-    lives(tiny, tmp_path, **dict.fromkeys(("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"), "/dev/null/home"))
+    assert lives(tiny, tmp_path, **dict.fromkeys(("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"), "/dev/null/home"))
 
 
 @pytest.mark.slow
 def test_no_shared_memory(tiny, tmp_path):
     """/dev/shm can be read, and holds nothing; two processes train together all the same."""
     hidden = ("unshare", "-rm", "sh", "-c", 'mount -t tmpfs -o ro none /dev/shm && exec "$@"', "-")
-    lives(tiny, tmp_path, before=hidden)
+    assert lives(tiny, tmp_path, before=hidden)
     words = [*write_texts(tmp_path), f"run={tmp_path / 'two'}", "--quiet", *SMALL]
     command("torch.distributed.run", "--nproc-per-node=2", "-m", "regard", "train", *words, before=hidden)
+    assert command("regard", "predict", tmp_path / "two")
 
 
 @pytest.mark.slow
