@@ -48,6 +48,7 @@ from regard.experiment.settings import Experiment
 from regard.experiment.sizes import FEW_PAIRS, LARGE_DATA, held_out_fraction, task_defaults
 from regard.experiment.time_plan import pace_defaults, size_defaults
 from regard.models import MODELS, Model
+from regard.ops.modules import skip_init
 from regard.synonyms import equivalent
 from regard.tasks import TASKS, task_class
 from regard.text.vocabulary import FIRST_PIECE
@@ -242,7 +243,7 @@ def empty_model(experiment: Experiment) -> Model:
     """
     columns = small_columns(experiment.vocabularies, shared=experiment.text.one_vocabulary)
     try:
-        with torch.device("meta"):
+        with torch.device("meta"), skip_init():
             return MODELS.build(experiment.model, columns)
     except KeyError as error:
         problem = f"'{experiment.model.name}' needs the column {error}, and the task '{experiment.task.name}' has "

@@ -19,6 +19,7 @@ from regard.experiment import Experiment, empty_model
 from regard.experiment.time_plan import TRAINING, sized_columns
 from regard.models import MODELS, Model
 from regard.ops.memory import free_bytes, lacks_memory
+from regard.ops.modules import skip_init
 from regard.records import Batch
 from regard.runs.assembly import engine_of, objective_of
 from regard.runs.embeddings import CHECKED, fill_embedders
@@ -117,7 +118,7 @@ class Rehearsal:
     @cached_property
     def parameters(self) -> int:
         """Number of weights of the model, counted without allocating them."""
-        with torch.device("meta"):
+        with torch.device("meta"), skip_init():
             model: Model = MODELS.build(self.experiment.model, cast(Columns, self.sample.columns))
         return sum(parameter.numel() for parameter in model.parameters())
 

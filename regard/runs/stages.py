@@ -28,6 +28,7 @@ from regard.experiment.data import OldTextSettings
 from regard.layers.embedders import Embedder
 from regard.models import MODELS, Model
 from regard.objectives import Objective
+from regard.ops.modules import skip_init
 from regard.runs.adaptation import START_FILE, Adaptation, OldText, first_statistics, start_is_due
 from regard.runs.assembly import objective_of
 from regard.runs.embeddings import fill_embedders
@@ -181,7 +182,7 @@ def check_start(experiment: Experiment, columns: Columns | None = None) -> Colum
             folder = RunFolder(Path(place))
             known = taken_columns(experiment, folder, origin_of(experiment), _quiet)
             columns = learn_run_columns(experiment, folder, _quiet, known)
-    with torch.device("meta"):
+    with torch.device("meta"), skip_init():
         MODELS.build(experiment.model, columns)
     dev_examples(experiment, task_of(experiment, columns), _quiet)
     return columns
