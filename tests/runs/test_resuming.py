@@ -18,6 +18,7 @@ from regard.experiment import load_experiment
 from regard.runs import Run, RunFolder
 from regard.runs import run as opening
 from regard.training import checkpoint as files
+from regard.training.updater import Updater
 
 
 @pytest.fixture(scope="module")
@@ -264,10 +265,33 @@ def test_no_dev_part_is_told_and_the_last_update_is_kept(tmp_path):
     assert json.loads((tmp_path / "run" / "final.json").read_text())["checkpoint"] == "step-00000002"
 
 
+def says_how_to_go_on(code, said, run):
+    assert code == 75, said
+    assert f"resume with: regard train --run '{run}' --resume" in said
+    assert last(run) >= 1
+    assert load_experiment(run / "experiment.yaml").training.max_updates == 100000
+
+
+LONG = ["training.max_updates=100000", "training.log_every=1"]
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_interrupted_it_says_how_to_go_on_and_exits_with_75(tmp_path, number):
+def test_interrupted_it_says_how_to_go_on_and_exits_with_75(tmp_path, number, monkeypatch):
+    run, update = tmp_path / "my run", Updater.update
+
+    def interrupted(updater, batches, done):
+        signal.raise_signal(number)
+        return update(updater, batches, done)
+
+    monkeypatch.setattr(Updater, "update", interrupted)
+    ended = regard("train", *SMALL, *write_texts(tmp_path), "--run", run, *LONG)
+    says_how_to_go_on(ended.code, ended.said, run)
+
+
+@pytest.mark.parametrize("number", [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGTERM])
+def test_interrupted_process_ends_with_75(tmp_path, number):
     run = tmp_path / "my run"
-    words = [*SMALL, *write_texts(tmp_path), "--run", str(run), "training.max_updates=100000", "training.log_every=1"]
+    words = [*SMALL, *write_texts(tmp_path), "--run", str(run), *LONG]
     with subprocess.Popen([sys.executable, "-m", "regard", "train", *words], stderr=subprocess.PIPE, text=True) as work:
         said = ""
         while "update 1 " not in said:
@@ -275,7 +299,5 @@ def test_interrupted_it_says_how_to_go_on_and_exits_with_75(tmp_path, number):
             assert said, "it ended by itself"
         work.send_signal(number)
         rest = work.stderr.read()
-        assert work.wait(timeout=60) == 75, rest
-    assert f"resume with: regard train --run '{run}' --resume" in rest
-    assert last(run) >= 1
-    assert load_experiment(run / "experiment.yaml").training.max_updates == 100000
+        code = work.wait(timeout=60)
+    says_how_to_go_on(code, rest, run)
