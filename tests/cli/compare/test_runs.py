@@ -6,7 +6,7 @@ import signal
 from pathlib import Path
 
 import pytest
-from comparisons import CONFIG, compare, instead, table_of
+from comparisons import CONFIG, compare, instead, table_of, texts
 from small_runs import PAIRS
 
 import regard
@@ -145,6 +145,17 @@ def failing(monkeypatch, name: str, error: Exception) -> None:
     instead(monkeypatch, train)
 
 
+@pytest.fixture(scope="module")
+def two_seeds(tmp_path_factory):
+    """Where runs that fail in one way after another are compared with others, which are trained once."""
+    return texts(tmp_path_factory.mktemp("two seeds"))
+
+
+@pytest.fixture(scope="module")
+def one_seed(tmp_path_factory):
+    return texts(tmp_path_factory.mktemp("one seed"))
+
+
 @pytest.mark.parametrize(
     ("error", "told"),
     [
@@ -158,7 +169,8 @@ def failing(monkeypatch, name: str, error: Exception) -> None:
     ],
     ids=lambda given: type(given).__name__,
 )
-def test_a_run_that_fails_is_told_and_the_others_are_compared(monkeypatch, error, told):
+def test_a_run_that_fails_is_told_and_the_others_are_compared(two_seeds, monkeypatch, error, told):
+    monkeypatch.chdir(two_seeds)
     failing(monkeypatch, "wide-seed2", error)
     said = compare("dot.yaml", "wide.yaml", "--seeds", 2)
     assert said.code == 2
@@ -195,7 +207,8 @@ def test_where_nothing_can_be_trained_there_is_no_report(monkeypatch):
     ],
     ids=lambda given: type(given).__name__,
 )
-def test_a_run_that_cannot_be_measured_does_not_lose_the_others(monkeypatch, error, told):
+def test_a_run_that_cannot_be_measured_does_not_lose_the_others(one_seed, monkeypatch, error, told):
+    monkeypatch.chdir(one_seed)
     real = comparison.measure_run
 
     def measure_run(run, judge):
