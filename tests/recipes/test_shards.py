@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from itertools import count
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from small_runs import PAIRS, SMALL, regard, unsaid, write_texts
 
 from regard.data.readers.lines import read_lines
 from regard.predictor import load
+from regard.recipes.shards import program
 from regard.recipes.shards.plan import ShardFolder, read_strings
 from regard.recipes.shards.worker import ShardWorker
 from regard.results import Prediction
@@ -90,19 +90,19 @@ def test_json_answers(run, lines, answers, tmp_path, monkeypatch):
     assert [(one["source"], one["text"]) for one in found] == [*zip(TEXTS, answers, strict=True)]
 
 
-def test_a_killed_worker_is_started_again(run, lines, answers, tmp_path):
-    command = [sys.executable, "-m", "regard", "predict", run, lines, "--shards", "23", "--workers", "1"]
-    process = subprocess.Popen([*map(str, command), "-o", str(tmp_path / "out")], stderr=subprocess.PIPE)
-    for _ in count():
-        found = subprocess.run(
-            ["pgrep", "-P", str(process.pid), "-f", "recipes.shards"], capture_output=True, text=True, check=False
-        )
-        if found.stdout:
-            os.kill(int(found.stdout.split()[0]), signal.SIGKILL)
-            break
-        time.sleep(0.05)
-    process.communicate(timeout=120)
-    assert process.returncode == 0
+def test_a_killed_worker_is_started_again(run, lines, answers, tmp_path, monkeypatch):
+    started, killed = program._started, []
+
+    def killed_at_once(*given):
+        process = started(*given)
+        if not killed:
+            process.kill()
+            killed.append(process)
+        return process
+
+    monkeypatch.setattr(program, "_started", killed_at_once)
+    assert regard("predict", run, lines, "--shards", 4, "--workers", 1, "-o", tmp_path / "out").code == 0
+    assert killed[0].returncode == -signal.SIGKILL
     assert list(read_lines(tmp_path / "out" / lines.name)) == answers
 
 
