@@ -41,7 +41,7 @@ class skip_init(TorchFunctionMode):  # noqa: N801  used as a context manager, as
     >>> model.load_state_dict(weights)
 
     Filling 20 million numbers takes a tenth of a second. Every parameter must be loaded before it is used.
-    On the meta device it saves a third of the time: torch draws there in Python, and keeps nothing.
+    On the meta device it saves a third of the time: torch samples them there in Python, and keeps nothing.
     """
 
     def __torch_function__(
