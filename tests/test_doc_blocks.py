@@ -33,6 +33,7 @@ from typer._click.exceptions import BadOptionUsage, ClickException, MissingParam
 
 from regard.errors import ConfigError
 from regard.memory import TranslationMemory
+from regard.ops.kernels.transformer import compiled_transformer
 
 SMALL = (
     "model.dim=16",
@@ -83,6 +84,8 @@ NOT_RUN = {  # commands that are read and not run, by what they say: the reason
     r"regard check .*(--suite|exports/)": "files of one's own: tests/reports/behaviour",
     r"regard memory|--memory|nearest_segments": "files of translators: tests/cli",
 }
+if not compiled_transformer().multiplies_eight():
+    NOT_RUN[r"precision=int8"] = "this processor has no 8-bit products"
 OF_A_TRAINED_MODEL = (  # lines that two updates without a time limit cannot print
     r"^planned: |^max_minutes=|^still improving|^no better|^   Did you|^¿Dónde|^Ein Mann spielt"
     r"|^\s+\d Ein |^\s+(held|dropped) |^\d+ of \d+ translations|^line \d"
