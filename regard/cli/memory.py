@@ -12,7 +12,6 @@ from regard.cli.files import check_writable
 from regard.cli.help_page import Command, PageGroup
 from regard.cli.options import Json, Quiet
 from regard.errors import ConfigError, DataError, RegardError, nearest
-from regard.text.language_codes import is_language_code
 
 if TYPE_CHECKING:
     from regard.memory import TranslationMemory
@@ -78,6 +77,8 @@ def add_command(
 
 def _check_codes(codes: Sequence[str]) -> None:
     """Raise ConfigError for what is not a language code."""
+    from regard.text.language_codes import is_language_code
+
     for code in codes:
         if not is_language_code(code):
             hint = "a code of ISO 639, such as en, de, zh-Hans or hsb"

@@ -4,7 +4,7 @@
 """
 
 from regard.encoders.bytenet import ByteNetEncoder
-from regard.encoders.complex_valued import ComplexEncoder
+from regard.encoders.complex_layers import ComplexEncoder
 from regard.encoders.convolutional import ConvolutionalEncoder
 from regard.encoders.embeddings import EmbeddingsEncoder
 from regard.encoders.encoder import Encoder

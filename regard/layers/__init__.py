@@ -8,7 +8,13 @@ from typing import Any
 from regard.attention.kernel_view import chebyshev_kernel, smoothed
 from regard.attention.ranking import RankingAttention
 from regard.layers.aligned_question import AlignedQuestion
-from regard.layers.complex_valued import ComplexLinear, ComplexLstm, WordBatchNorm, complex_convolution, complex_modulus
+from regard.layers.complex_numbers import (
+    ComplexLinear,
+    ComplexLstm,
+    WordBatchNorm,
+    complex_convolution,
+    complex_modulus,
+)
 from regard.layers.convolutional import GatedBlock, GridConvolution, ResidualBlock
 from regard.layers.differentiable_stack import StackHead
 from regard.layers.key_value import KeyValueLayer

@@ -5,7 +5,7 @@ import torch
 from torch import Tensor, nn
 from torch.testing import assert_close
 
-from regard.layers.complex_valued import ComplexLstm, complex_convolution
+from regard.layers.complex_numbers import ComplexLstm, complex_convolution
 from regard.layers.convolutional import Chain, Convolution, GatedBlock, MultiplicativeUnit, ResidualBlock
 from regard.layers.feedforwards import FEEDFORWARDS, FeedForward, PositionWise
 from regard.layers.histories import HISTORIES

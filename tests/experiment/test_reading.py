@@ -99,8 +99,8 @@ def test_the_languages_that_names_tell_are_written_down(files, tmp_path):
 
 
 def test_defaults_grow_with_the_data():
-    sizes = [defaults_for(pairs) for pairs in (100, 19_999, 20_000, 499_999, 500_000)]
-    assert [size["model"]["dim"] for size in sizes] == [128, 128, 256, 256, 512]
+    sizes = [defaults_for(pairs) for pairs in (100, 19_999, 59_999, 60_000, 499_999, 500_000)]
+    assert [size["model"]["dim"] for size in sizes] == [128, 128, 128, 256, 256, 512]
     assert defaults_for(10**6)["data"]["dev_fraction"] == 0.002
 
 

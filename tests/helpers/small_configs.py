@@ -262,8 +262,11 @@ def _labels_in(folder: Path) -> list[str]:
 
 
 def _several_labels_in(folder: Path) -> list[str]:
-    """The language of each text as its only label."""
-    return [change.replace("label: 1", "labels: 1") for change in _labels_in(folder)]
+    """The language of each text; the first one has both."""
+    changes = [change.replace("label: 1", "labels: 1") for change in _labels_in(folder)]
+    table = (folder / "labels.tsv").read_text("utf-8").replace("de\t", "de, en\t", 1)
+    (folder / "labels.tsv").write_text(table, encoding="utf-8")
+    return changes
 
 
 def _ratings_in(folder: Path) -> list[str]:

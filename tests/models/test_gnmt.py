@@ -91,7 +91,7 @@ def test_fifty_updates_teach_it_four_sentences(tmp_path):
              for side, path in zip(("source", "target"), texts[1::2], strict=True)]  # fmt: skip
     changes = ["training.max_updates=50", "training.max_minutes=null", "training.validate_every=50", "model.dropout=0"]
     changes += ["training.learning_rate=0.01", "training.schedule={name: constant, warmup: 5}", "training.average=1"]
-    changes += [*sized(32), "text.tokenizer={name: words}", f"run={tmp_path / 'run'}"]
+    changes += [*sized(32), "text.tokenizer={name: words}", f"run={tmp_path / 'run'}", "data.languages=[en, de]"]
     assert train_run(read_experiment(CONFIG, [*files, *changes]), quiet=True)
     predictions = regard.load(tmp_path / "run").predict([source for source, _ in PAIRS[:4]])
     assert [prediction.text for prediction in predictions] == [target for _, target in PAIRS[:4]]

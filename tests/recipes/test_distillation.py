@@ -14,6 +14,8 @@ from regard.recipes.distillation import DistillationRequest, distil
 from regard.runs import Run, RunFolder
 from regard.training.interrupt import Interrupted
 
+# a student has 8-bit weights; a processor without such products warns, and keeps float32
+pytestmark = pytest.mark.filterwarnings("ignore:decoding.precision. this processor has no 8-bit products")
 STUDENT = [*SMALL[:4], "training.batch_tokens=500", "training.validate_lines=5"]
 
 

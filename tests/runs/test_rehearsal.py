@@ -36,6 +36,7 @@ def texts(tmp_path):
     return [f"data.train.source={tmp_path}/a.txt", f"data.train.target={tmp_path}/b.txt", f"run={tmp_path}/run"]
 
 
+@pytest.mark.filterwarnings("ignore:model.decoder.dilations")  # of networks for longer texts than these
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
 def test_weights_are_counted_without_room_for_them(path, tmp_path):
     changes = small(path, tmp_path)  # but for the network, which keeps its size

@@ -122,7 +122,7 @@ def _said_if_slow(say: Say, line: str) -> Iterator[None]:
 def faults_report(check: DataCheck, threshold: float, files: Sequence[Path] = ()) -> Report:
     """Report, for each kind of fault, how many pairs have it, how many would be dropped, and the worst example.
 
-    `files` are those of the pairs: languages in their names are compared with the texts.
+    `files` hold the pairs: languages in their names are compared with the texts.
     """
     rows, values = list[list[Cell]](), list[dict[str, object]]()
     for name in sorted({one.check for one in check.faults}):

@@ -95,6 +95,7 @@ CHARACTERS = (
 STORY = ("1 Mary went home.\n2 Where is Mary? \thome\t1\n3 John went out.\n4 Where is John? \tout\t3\n") * 6
 WORDS = "a\tDET\ndog\tNOUN\n\ndogs\tNOUN\nrun\tVERB\n\n" * 8
 TABLE = "a fine film\tgood\na dull film\tbad\n" * 6
+SETS = TABLE + "a fine end\tgood, bad\n"
 PAIRS = "a dog runs\tit moves\tyes\na dog sleeps\tit moves\tno\n" * 6
 RATED = PAIRS.replace("yes", "4.5").replace("no", "1")
 GRID = "0 0 1 0 0 0 1 0 1; 0 1 0 0 0 0 1 0 0; 0 1 0 0 0 0 1 0 0; 0 0 1 0 1 0 0 0 0"
@@ -151,7 +152,7 @@ SERVED = {
         "{{name: parallel, files: {{text: {}}}}}", LINES, "a d<mask>g", settings=MASKED
     ),
     "multi_label": Served(
-        "{{name: tsv, file: {}, header: false, fields: {{text: 1, labels: 2}}}}", TABLE, "a dull film"
+        "{{name: tsv, file: {}, header: false, fields: {{text: 1, labels: 2}}}}", SETS, "a dull film"
     ),
     "next_sentence": Served("{{name: next_sentence, file: {}}}", DOCUMENTS, "a dog runs\tit barks", settings=MASKED),
     "pairs": Served(

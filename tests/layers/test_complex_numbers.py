@@ -7,7 +7,13 @@ from torch.nn import functional
 from torch.testing import assert_close
 
 from regard.errors import PartError
-from regard.layers.complex_valued import ComplexLinear, ComplexLstm, WordBatchNorm, complex_convolution, complex_modulus
+from regard.layers.complex_numbers import (
+    ComplexLinear,
+    ComplexLstm,
+    WordBatchNorm,
+    complex_convolution,
+    complex_modulus,
+)
 
 INPUT, DIM, LENGTH = 6, 4, 5
 EXACT = {"rtol": 0.0, "atol": 1e-12}
