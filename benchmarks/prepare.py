@@ -1,20 +1,22 @@
 """What comes before the first update: learning subwords and preparing many short sentence pairs, whole processes.
 
     python benchmarks/prepare.py [--pairs 2000000] [--size 8000]
+    python benchmarks/prepare.py --pairs 10000 100000 1000000 10000000
 
-Pairs are made up: words by Zipf's law, 3 to 9 of them in a sentence, as in Tatoeba. Told are seconds of the clock and
-of all processors, and the most memory that one process of it held. The second line is the same with the prepared pairs
-at hand (data.cache): what is left is learning the subwords.
+Pairs are made up: words by Zipf's law, 3 to 9 of them in a sentence, as in Tatoeba. The table has seconds of the clock
+and of all processors, and the most memory that one process held. The second line of each number is the same with the
+prepared pairs at hand (data.cache): what is left is learning the subwords. The slope is that of the logarithms.
 """
 
 import tempfile
 from pathlib import Path
 
 import numpy as np
-from program import as_line, head, machine, options, row, save
-from timing import run_process
+from program import as_line, count, head, machine, options, row, save
+from timing import Process, exponent, run_process
 
 WORDS, SHORTEST, LONGEST, BLOCK = 60_000, 3, 9, 100_000
+RUNS = "first", "again"
 SETTINGS = [
     "model.dim=8", "model.encoder.num_layers=1", "model.decoder.num_layers=1", "training.max_updates=1",
     "training.batch_sentences=4", "training.batch_tokens=null",
@@ -36,21 +38,30 @@ def make_up(folder: Path, pairs: int) -> list[str]:
     return ["--source", str(folder / "source"), "--target", str(folder / "target")]
 
 
+def prepared(folder: Path, pairs: int, size: int) -> dict[str, Process]:
+    """A training of one update, then the same with the prepared pairs at hand."""
+    words = [*make_up(folder, pairs), *SETTINGS, f"text.tokenizer.size={size}", "--quiet"]
+    words += [f"data.cache={folder / 'cache'}"]
+    return {run: run_process(["-m", "regard", "train", *words, "--run", folder / run]) for run in RUNS}
+
+
 def main() -> None:
-    """Prints a table of two lines."""
-    chosen = options(__doc__, pairs=2_000_000, size=8000).parse_args()
+    """Prints a table of two lines for each number of pairs, and how the first grows."""
+    parser = options(__doc__, size=8000)
+    parser.add_argument("--pairs", type=count, nargs="+", default=[2_000_000], help="default: 2000000")
+    chosen = parser.parse_args()
     print(as_line(machine(1)))
-    print(f"{chosen.pairs:,} pairs\n{head('', 'seconds', 'processor seconds', 'peak MB')}", flush=True)
-    found = {}
-    with tempfile.TemporaryDirectory() as place:
-        folder = Path(place)
-        words = [*make_up(folder, chosen.pairs), *SETTINGS, f"text.tokenizer.size={chosen.size}", "--quiet"]
-        words += [f"data.cache={folder / 'cache'}"]
-        for name in ("first", "again"):
-            done = run_process(["-m", "regard", "train", *words, "--run", folder / name])
-            found[name] = done.wall, done.cpu, done.megabytes
-            print(row(name, *(f"{cell:,.0f}" for cell in found[name])), flush=True)
-    save(chosen.json, {**machine(1), "seconds, processor seconds, MB": found})
+    print(head("pairs", "", "seconds", "processor seconds", "peak MB"), flush=True)
+    found = dict[int, dict[str, Process]]()
+    for pairs in chosen.pairs:
+        with tempfile.TemporaryDirectory() as place:
+            found[pairs] = prepared(Path(place), pairs, chosen.size)
+        for name, done in found[pairs].items():
+            figures = done.wall, done.cpu, done.megabytes
+            print(row(f"{pairs:,}", name, *(f"{cell:,.0f}" for cell in figures)), flush=True)
+    print(f"slope of processor seconds: {exponent({pairs: one['first'].cpu for pairs, one in found.items()}):.2f}")
+    told = {pairs: {name: done[:3] for name, done in runs.items()} for pairs, runs in found.items()}
+    save(chosen.json, {**machine(1), "processor seconds, seconds, MB": told})
 
 
 if __name__ == "__main__":

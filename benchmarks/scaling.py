@@ -1,10 +1,11 @@
-"""How time grows: decoding a sentence with its length, training on a token with the vocabulary; beside the peers.
+"""How time grows with the length of a sentence, the vocabulary and the layers; beside the peers.
 
     REGARD_DATA=PATH python benchmarks/scaling.py [--rounds 5] [--json FILE]     (pip install ctranslate2 transformers)
-    python benchmarks/scaling.py --lengths 10 50 100 --vocabularies 5000 10000
+    python benchmarks/scaling.py --lengths 10 50 100 --vocabularies 5000 10000 --layers 1 2 4
 
 Decoding: greedy, random weights of the shipped Multi30k model; a source of n pieces is translated to n pieces.
-Training: the shipped model with vocabularies of other sizes, on the same batches, which use the first words only.
+Training: the shipped model with vocabularies of other sizes, on the same batches, which use the first words only; and
+with other numbers of layers in the encoder and in the decoder.
 Contenders take turns at every size; told are medians of the rounds, and the slope of the logarithm of time over that of
 the size: 1 grows as the size, 2 as its square.
 """
@@ -27,7 +28,8 @@ from workload import parser_of, prepare
 
 from regard.runs import Run, RunFolder
 
-LENGTHS, VOCABULARIES = (10, 25, 50, 100, 200, 400), (5000, 10000, 20000, 50000)
+LENGTHS, VOCABULARIES, LAYERS = (10, 25, 50, 100, 200, 400), (5000, 10000, 20000, 50000), (1, 2, 4, 8)
+FEWEST_WORDS = VOCABULARIES[0]
 SENTENCES, PIECES = 64, 6400  # of a turn at most; so long sentences come in fewer
 BATCHES = {"regard": 8192, "CTranslate2": 8192, "Hugging Face": 64}
 Times = dict[str, dict[int, float]]  # by contender and size
@@ -58,6 +60,14 @@ def training(run: RunFolder, vocabulary: int, tokens: int) -> dict[str, Make]:
         "Hugging Face, kept memory": (train.peer, (run, tokens, True, True, vocabulary)),
         "Hugging Face": (train.peer, (run, tokens, True, False, vocabulary)),
     }
+
+
+def deep(place: Path, layers: int, changes: list[str]) -> RunFolder:
+    """A prepared run of so many layers on each side."""
+    sides = [f"model.{side}={{num_layers: {layers}}}" for side in ("encoder", "decoder")]
+    run = prepare(place / f"{layers}-layers", [f"text.tokenizer.size={FEWEST_WORDS}", *changes, *sides])
+    training_stream(run)
+    return run
 
 
 def seconds(records: Mapping[int, Mapping[str, Record]]) -> Times:
@@ -91,8 +101,8 @@ def curve(title: str, x: str, y: str, scale: float, times: Times) -> dict[str, A
 
 
 def measure(chosen: argparse.Namespace, place: Path) -> dict[str, Any]:
-    """Both kinds of growth, each printed as it ends."""
-    run = prepare(place, ["text.tokenizer.size=5000", *chosen.changes])
+    """All kinds of growth, each printed as it ends."""
+    run = prepare(place, [f"text.tokenizer.size={FEWEST_WORDS}", *chosen.changes])
     converted = convert(run, translate.weights(run), place / "ctranslate2")
     training_stream(run)  # makes the corpus once for all
     kinds = {
@@ -101,6 +111,10 @@ def measure(chosen: argparse.Namespace, place: Path) -> dict[str, Any]:
         ),
         "Training on a token, by the vocabulary": (
             chosen.vocabularies, "words", "µs", 1e6, lambda size: training(run, size, chosen.tokens)
+        ),
+        "Training on a token, by the layers": (
+            chosen.layers, "layers a side", "µs", 1e6,
+            lambda size: training(deep(place, size, chosen.changes), FEWEST_WORDS, chosen.tokens),
         ),
     }  # fmt: skip
     tables, curves = dict[str, str](), list[dict[str, Any]]()
@@ -118,6 +132,7 @@ def main() -> None:
     parser = parser_of(__doc__, tokens=12000)
     parser.add_argument("--lengths", type=count, nargs="+", default=LENGTHS, help="pieces of a sentence")
     parser.add_argument("--vocabularies", type=count, nargs="+", default=VOCABULARIES, help="words, 5,000 or more")
+    parser.add_argument("--layers", type=count, nargs="+", default=LAYERS, help="layers of each side")
     chosen = parser.parse_args()
     need("ctranslate2")
     need("transformers")
