@@ -67,6 +67,10 @@ def test_a_plain_text_makes_a_language_model(tmp_path):
     assert text_settings("novel.txt.gz") == (["task.name=language_model"], ["data.train.text='novel.txt.gz'"])
 
 
+def test_a_translation_memory_makes_a_translator_not_a_language_model_of_its_markup():
+    assert text_settings("old.tmx.gz") == (["task.name=translation"], ["data.train='old.tmx.gz'"])
+
+
 def test_a_table_that_does_not_tell_is_refused(tmp_path):
     (tmp_path / "a.csv").write_text("".join(f"text{n},other{n}\n" for n in range(9)))
     done = command("train", "--text", tmp_path / "a.csv", "--run", tmp_path / "run")
