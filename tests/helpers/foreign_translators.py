@@ -2,8 +2,8 @@
 
 import io
 import json
-from collections.abc import Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, wraps
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +51,26 @@ def filled(vocabulary: Mapping[str, int], rows: int) -> dict[str, int]:
     return {piece: number for number, piece in enumerate((*pieces, *more, padding))}
 
 
+def once(write: Callable[..., Path]) -> Callable[..., Path]:
+    """Draw and save a folder of the same settings once a process; later folders have the same files."""
+    made = dict[str, dict[str, bytes]]()
+
+    @wraps(write)
+    def written(folder: Path, **settings: Any) -> Path:
+        folder.mkdir(parents=True)
+        key = repr(sorted(settings.items()))
+        if key not in made:
+            with torch.random.fork_rng():
+                write(folder, **settings)
+            made[key] = {file.name: file.read_bytes() for file in folder.iterdir()}
+        for name, content in made[key].items():
+            (folder / name).write_bytes(content)
+        return folder
+
+    return written
+
+
+@once
 def marian_folder(
     folder: Path,
     *,
@@ -64,7 +84,6 @@ def marian_folder(
     """Write a MarianMTModel with its tokenizer, learnt from `lines` of both sides; with `rows` pieces at least."""
     from transformers import MarianConfig, MarianMTModel
 
-    folder.mkdir(parents=True, exist_ok=True)
     models = [learnt_model(some, pieces) for some in lines or (toy_lines(0), toy_lines(1))]
     vocabulary = filled(joint_vocabulary(models, codes), rows)
     for name, model in zip(("source.spm", "target.spm"), models, strict=True):
@@ -90,11 +109,11 @@ def marian_folder(
     return folder
 
 
+@once
 def m2m100_folder(folder: Path, *, seed: int = 0, **changes: Any) -> Path:
     """Write an M2M100ForConditionalGeneration with its tokenizer, English to German."""
     from transformers import M2M100Config, M2M100ForConditionalGeneration, M2M100Tokenizer
 
-    folder.mkdir(parents=True, exist_ok=True)
     model = learnt_model((*toy_lines(0), *toy_lines(1)), 240)
     vocabulary = {piece: number for number, piece in enumerate(("<s>", "<pad>", "</s>", "<unk>"))}
     for piece in pieces_of(model):

@@ -4,7 +4,9 @@ import importlib.util
 import json
 import struct
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
@@ -141,45 +143,51 @@ def _piece(message: bytes) -> tuple[str, float, int]:
     return bytes(found[_PIECE]).decode(), struct.unpack("<f", bytes(score))[0], int(found.get(_TYPE, _NORMAL))
 
 
-def _read_rules(compiled: bytes, side: str) -> list[str]:
+def _read_rules(compiled: bytes, side: str) -> tuple[str, str]:
     """Return the replacements of a compiled normaliser: texts, sorted, and what replaces each, with zeros behind them.
 
     Raises RegardError for a damaged one.
     """
     try:
-        rules = sorted(_rules(compiled))
-        return ["".join(f"{one[part]}\0" for one in rules) for part in (0, 1)]
+        return _rules(compiled)
     except (IndexError, ValueError, struct.error) as error:
         problem = f"the normalisation of the SentencePiece model of its {side} cannot be read ({error})"
         raise _refused(problem, "a sound model") from error
 
 
-def _rules(compiled: bytes) -> Iterator[tuple[str, str]]:
-    """The replacements of a compiled normaliser: a double-array trie over bytes, and texts that end with a zero."""
+@lru_cache(maxsize=1)  # both sides of a translator mostly have the same
+def _rules(compiled: bytes) -> tuple[str, str]:
+    """Read a double-array trie over bytes, and texts that end with a zero.
+
+    The child of a base by a byte is the unit at base ^ byte, and it holds that byte: so each unit names its one base.
+    """
     if not compiled:
-        return
+        return "", ""
     (size,) = struct.unpack_from("<I", compiled)
     units, texts = np.frombuffer(compiled, "<u4", size // 4, 4), compiled[4 + size :]
-    labels = np.arange(1, 256, dtype=np.uint32)
+    labels = units & 0x800000FF
+    places = np.flatnonzero((labels > 0) & (labels < 256))
+    children = defaultdict[int, list[tuple[int, int]]](list)
+    for place, label, unit in zip(places.tolist(), labels[places].tolist(), units[places].tolist(), strict=True):
+        children[place ^ label].append((place, unit))
 
     def offset(unit: int) -> int:
         return (unit >> 10) << ((unit & 512) >> 6)
 
-    waiting, steps = [(b"", offset(int(units[0])))], 0
+    waiting, steps, rules = [(b"", offset(int(units[0])))], 0, list[tuple[str, str]]()
     while waiting:
         before, base = waiting.pop()
         steps += 1
         if len(before) > _LONGEST_RULE or steps > _MOST_STEPS:
             raise ValueError("its rules do not end")
-        places = labels ^ np.uint32(base)
-        inside = places < len(units)
-        for label in labels[inside][(units[places[inside]] & 0x800000FF) == labels[inside]]:
-            unit = int(units[base ^ int(label)])
-            key, child = before + bytes([int(label)]), (base ^ int(label)) ^ offset(unit)
+        for place, unit in children.get(base, ()):
+            key, child = before + bytes([unit & 255]), place ^ offset(unit)
             if unit >> 8 & 1:
                 start = int(units[child]) & 0x7FFFFFFF
-                yield key.decode(), texts[start : texts.index(b"\0", start)].decode()
+                rules.append((key.decode(), texts[start : texts.index(b"\0", start)].decode()))
             waiting.append((key, child))
+    rules.sort()
+    return "".join(f"{before}\0" for before, _ in rules), "".join(f"{after}\0" for _, after in rules)
 
 
 def _refused(problem: str, needed: str) -> RegardError:
