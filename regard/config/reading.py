@@ -1,6 +1,7 @@
 """YAML in, plain values out: bounded in size, never anything but data, and `no` is a language, not a truth value."""
 
 import re
+from contextlib import suppress
 from copy import deepcopy
 from difflib import get_close_matches
 from functools import lru_cache
@@ -8,6 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from yaml.constructor import SafeConstructor
+from yaml.representer import SafeRepresenter
+from yaml.resolver import Resolver
 
 from regard.config.atomic_write import write_atomically
 from regard.config.versions import UNPROVED, current_run
@@ -15,6 +19,8 @@ from regard.errors import CheckpointError, ConfigError
 
 SETTINGS_FILE = "experiment.yaml"  # in the folder of a run
 MAX_BYTES = 2**20  # of a file
+MAX_COMPILED = 1_000  # groups within each other at most
+UNLIKE = {"\t", "!", "?", "\ufeff"}  # signs that the two loaders read differently
 MAX_NODES = 100_000  # once aliases are written out: a few nested ones can mean billions
 
 
@@ -31,15 +37,8 @@ def settings_file(run: Path) -> Path:
     return file
 
 
-class Loader(yaml.SafeLoader):
+class _Values(SafeConstructor, Resolver):
     """YAML 1.2's core types: 1e-4 is a number; no, on and 2024-01-01 are texts. A key stands once."""
-
-    def get_single_node(self) -> yaml.Node | None:
-        """The document, if it is not larger than it looks."""
-        node = super().get_single_node()
-        if node is not None:
-            _size(node, {})
-        return node
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         """A group of settings: names are texts, and none stands twice."""
@@ -64,16 +63,23 @@ _NUMBERS = {
     "int": r"[-+]?(?:0[xX][0-9a-fA-F]{1,16}|[0-9][0-9_]{0,99})",
     "float": r"[-+]?(?:\.[0-9]+|[0-9][0-9_]*\.?[0-9]*)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)",
 }
-Loader.yaml_implicit_resolvers = {}
-Loader.yaml_constructors = {
+_Values.yaml_implicit_resolvers = {}
+_Values.yaml_constructors = {
     tag: make
-    for tag, make in yaml.SafeLoader.yaml_constructors.items()
+    for tag, make in SafeConstructor.yaml_constructors.items()
     if tag is None or tag.endswith((":null", ":bool", ":str", ":seq", ":map"))
 }
+_Values.yaml_constructors |= {f"tag:yaml.org,2002:{tag}": _Values.construct_number for tag in _NUMBERS}
 for _tag, _pattern in {"null": "~|null|Null|NULL|", "bool": "true|True|TRUE|false|False|FALSE", **_NUMBERS}.items():
-    Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(f"(?:{_pattern})\\Z"), None)
-for _tag in _NUMBERS:
-    Loader.add_constructor(f"tag:yaml.org,2002:{_tag}", Loader.construct_number)
+    _Values.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(f"(?:{_pattern})\\Z"), None)
+
+
+class _Loader(_Values, yaml.SafeLoader):
+    """Says what is wrong with a text."""
+
+
+class _CompiledLoader(_Values, getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  # where libyaml is not
+    """Takes an eighth of the time, and overflows the stack of the process where groups are nested too deeply."""
 
 
 def settings_folder(folder: Path) -> Path:
@@ -128,12 +134,37 @@ def parse(text: str, place: str) -> Any:
 @lru_cache(maxsize=64)
 def _loaded(text: str) -> Any:
     """The value; settings of a run and changes of it are read several times."""
-    return yaml.load(text, Loader)
+    groups = sum(map(text.count, "[{-:"))  # each begins with one of them
+    if groups <= MAX_COMPILED and UNLIKE.isdisjoint(text):
+        with suppress(yaml.YAMLError, UnicodeError):
+            return _read(text, _CompiledLoader)
+    return _read(text, _Loader)
+
+
+def _read(text: str, kind: Any) -> Any:
+    """The value of the document, if it is not larger than it looks."""
+    loader = kind(text)
+    try:
+        node = loader.get_single_node()
+        if node is None:
+            return None
+        _size(node, {})
+        return loader.construct_document(node)
+    finally:
+        loader.dispose()
 
 
 def write_yaml(path: Path, settings: dict[str, Any]) -> None:
     """Settings to a file that `read_yaml` reads back the same."""
-    write_atomically(path, yaml.dump(settings, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120))
+    try:
+        text = _written(settings, _CompiledDumper)
+    except UnicodeError:  # names of files that are no text
+        text = _written(settings, _Dumper)
+    write_atomically(path, text)
+
+
+def _written(settings: dict[str, Any], dumper: Any) -> str:
+    return yaml.dump(settings, Dumper=dumper, sort_keys=False, allow_unicode=True, width=120)
 
 
 def quoted(text: str) -> str:
@@ -143,7 +174,7 @@ def quoted(text: str) -> str:
     return '"' + "".join(one if one.isalnum() else f"\\U{ord(one):08x}" for one in text) + '"'
 
 
-class _Dumper(yaml.SafeDumper):
+class _Texts(SafeRepresenter, Resolver):
     """Quotes whatever either YAML version would take for something else than text."""
 
     def ignore_aliases(self, data: Any) -> bool:
@@ -154,9 +185,17 @@ class _Dumper(yaml.SafeDumper):
         return self.represent_scalar("tag:yaml.org,2002:str", text, style=None if text.isprintable() else '"')
 
 
-_Dumper.add_representer(str, _Dumper.represent_text)
+_Texts.add_representer(str, _Texts.represent_text)
 for _tag, _pattern in _NUMBERS.items():
-    _Dumper.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(f"(?:{_pattern})\\Z"), None)
+    _Texts.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(f"(?:{_pattern})\\Z"), None)
+
+
+class _Dumper(_Texts, yaml.SafeDumper):
+    """Writes any text."""
+
+
+class _CompiledDumper(_Texts, getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]  # where libyaml is not
+    """Takes a fifth of the time for what UTF-8 has."""
 
 
 def _size(node: yaml.Node, sizes: dict[int, int]) -> int:
