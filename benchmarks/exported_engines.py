@@ -1,6 +1,7 @@
 """A run in CTranslate2 beside Regard: equal texts, sizes, start and speed; texts in, texts out.
 
-    python benchmarks/exported_engines.py RUN --text FILE [--lines 1000] [--rounds 5] [--beams 1 4] [--json FILE]
+    python benchmarks/exported_engines.py RUN --text FILE [--lines 1000] [--rounds 5] [--beams 1 4] [--student RUN]
+        [--json FILE]
 
 The run is exported in float32 and in int8. A beam stops once its size have ended (`stop: full`), as CTranslate2's does.
   regard            the predictor, as `regard predict` uses it
@@ -8,6 +9,8 @@ The run is exported in float32 and in int8. A beam stops once its size have ende
   engine            the export in float32, as `regard predict --engine ctranslate2` uses it
   engine int8       the export in int8
   CTranslate2       the export in float32, called by itself
+  CTranslate2 int8  the export in int8, called by itself
+  student           another run, with its own settings
 The start is that of a process that translates one text. Seconds are those of a process's own processor time, which
 other work on the machine hardly changes.
 """
@@ -45,16 +48,25 @@ def predicting(folder: Path, texts: list[str], changes: list[str], engine: str |
     return Contender(turn, None, outputs)
 
 
-def contenders(run: Path, exports: Mapping[str, Path], texts: list[str], beam: int, threads: int) -> dict[str, Make]:
+def alone(folder: Path, texts: list[str], beam: int, threads: int) -> Make:
+    """CTranslate2 by itself on an export."""
+    model = Model(folder, folder / SOURCE_MODEL, folder / TARGET_MODEL, "default")
+    return ctranslate2, (model, texts, beam, None, threads, BATCH)
+
+
+def contenders(
+    run: Path, exports: Mapping[str, Path], texts: list[str], beam: int, threads: int, student: Path | None
+) -> dict[str, Make]:
     """All at one size of the beam."""
-    search, small = SEARCHES[beam], exports["float32"]
-    model = Model(small, small / SOURCE_MODEL, small / TARGET_MODEL, "default")
+    search = SEARCHES[beam]
     return {
         "regard": (predicting, (run, texts, [search], None)),
         "regard int8": (predicting, (run, texts, [search, "decoding.precision=int8"], None)),
         "engine": (predicting, (exports["float32"], texts, [search], "ctranslate2")),
         "engine int8": (predicting, (exports["int8"], texts, [search], "ctranslate2")),
-        REFERENCE: (ctranslate2, (model, texts, beam, None, threads, BATCH)),
+        REFERENCE: alone(exports["float32"], texts, beam, threads),
+        f"{REFERENCE} int8": alone(exports["int8"], texts, beam, threads),
+        **({"student": (predicting, (student, texts, [], None))} if student else {}),
     }
 
 
@@ -88,7 +100,7 @@ def main(chosen: argparse.Namespace, place: Path) -> None:
     print(starts(chosen.run, exports, 3), flush=True)
     races = Races(chosen, UNIT, REFERENCE, time.process_time)
     for beam in chosen.beams:
-        makes = contenders(chosen.run, exports, texts, beam, chosen.threads)
+        makes = contenders(chosen.run, exports, texts, beam, chosen.threads, chosen.student)
         races.run(f"beam {beam}" if beam > 1 else "greedy", makes, equal_texts)
     races.save()
 
@@ -98,6 +110,7 @@ if __name__ == "__main__":
     parser.add_argument("run", type=Path)
     parser.add_argument("--text", type=Path, required=True, help="sources, line by line")
     parser.add_argument("--lines", type=int, default=1000, help="of them")
+    parser.add_argument("--student", type=Path, metavar="RUN", help="a student of the run, in the same races")
     parser.add_argument("--beams", type=int, nargs="+", choices=SEARCHES, default=[1, 4], help="sizes of a beam")
     with tempfile.TemporaryDirectory() as made:
         main(parser.parse_args(), Path(made))
