@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, cast
 import torch
 
 from regard.data.columns import TextColumn
+from regard.decoding import BeamSearch, Search
 from regard.exchange.format import Program, digest_of_texts
 from regard.predictor import Predictor
 from regard.records import BOS, EOS
@@ -38,6 +39,7 @@ class Certificate(NamedTuple):
     gap: float | None  # the largest difference of a log-probability; None: the program has none
     digest: str  # SHA-256 of the texts
     spaces: int = 0  # texts equal but for spaces at their ends
+    stop: str = ""  # rule by which both searches stopped, where the program lacks that of the run
 
     def __str__(self) -> str:
         if self.program is None:
@@ -46,7 +48,8 @@ class Certificate(NamedTuple):
         gap = "" if self.gap is None else f"; largest gap of a log-probability: {self.gap:.1e}"
         first = "" if self.first is None else f"; first difference: {self.first}"
         spaces = f" ({self.spaces:,} but for spaces at their ends)" if self.spaces else ""
-        same = f"{self.program} translates {self.equal:,} of {self.texts:,} texts as Regard does"
+        stop = f" with stop: {self.stop}" if self.stop else ""
+        same = f"{self.program} translates {self.equal:,} of {self.texts:,} texts as Regard does{stop}"
         return f"certificate: {same}{spaces}{gap}{first}"
 
     def values(self) -> dict[str, Any]:
@@ -54,12 +57,14 @@ class Certificate(NamedTuple):
         return {**self._asdict(), "first": None if self.first is None else self.first._asdict()}
 
 
-def certify(predictor: Predictor, program: Program | None, texts: Sequence[str]) -> Certificate:
-    """Compare translations of texts, and the log-probabilities of ours."""
+def certify(
+    predictor: Predictor, program: Program | None, texts: Sequence[str], search: Search | None = None
+) -> Certificate:
+    """Compare translations of texts, and the log-probabilities of ours. `search` is that of both; None: the run's."""
     digest = digest_of_texts(texts)
     if program is None:
         return Certificate(None, len(texts), 0, None, None, digest)
-    found = [cast(TextPrediction, one) for one in predictor.predict(texts, safeguards=False)]
+    found = [cast(TextPrediction, one) for one in predictor.predict(texts, search=search, safeguards=False)]
     theirs, ours = program.translate(texts), [one.text for one in found]
     pairs = [(one.strip(), other.strip()) for one, other in zip(ours, theirs, strict=True)]  # as their tokenizers do
     places = [place for place, (one, other) in enumerate(pairs) if one != other]
@@ -67,7 +72,12 @@ def certify(predictor: Predictor, program: Program | None, texts: Sequence[str])
     first = [TextDifference(place + 1, texts[place], ours[place], theirs[place]) for place in places[:1]]
     gap = _gap(predictor, program, texts, [one.ids or [] for one in found])
     equal, difference = len(texts) - len(places), first[0] if first else None
-    return Certificate(program.name, len(texts), equal, difference, gap, digest, spaces)
+    stop = "" if search is None or _stop(search) == _stop(predictor.setup.search) else _stop(search)
+    return Certificate(program.name, len(texts), equal, difference, gap, digest, spaces, stop)
+
+
+def _stop(search: Search) -> str:
+    return search.stop if isinstance(search, BeamSearch) else ""
 
 
 def sampled_texts(predictor: Predictor, count: int) -> list[str]:

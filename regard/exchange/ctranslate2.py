@@ -5,6 +5,7 @@ no translation has, get a bias that leaves them no probability.
 """
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from regard.config import Doc
+from regard.decoding import BeamSearch, Search
 from regard.errors import RegardError
 from regard.exchange.format import Format, Program
 from regard.exchange.huggingface_weights import DECODER, ENCODER, OUTPUT_BIAS, OUTPUT_TABLE, SOURCE_TABLE, TARGET_TABLE
@@ -89,19 +91,25 @@ class CTranslate2Format(Format):
         pieces = {f"{side}_pieces": _names(predictor, side) for side in ("source", "target")}
         return {"quantization": self.quantization, "places": most_places(predictor), **pieces}
 
+    def compared_search(self, search: Search) -> Search:
+        if isinstance(search, BeamSearch):
+            search = copy(search)
+            search.stop = "full"
+        return search
+
     def program(self, folder: Path, predictor: Predictor) -> Program | None:
-        return CTranslate2Program(folder)
+        return CTranslate2Program(folder, self.compared_search(predictor.setup.search))
 
 
 class CTranslate2Program:
     """An export with CTranslate2's search; texts are cut and joined by the SentencePiece models of the folder."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, search: Search) -> None:
         import ctranslate2
 
         self.name = f"ctranslate2 {ctranslate2.__version__}"
         self._predictor = load_export(folder, "ctranslate2")
-        self._engine: Any = self._predictor.setup.engine
+        self._engine: Any = self._predictor.setup.for_search(search, ())
         self._reads, self._writes = (
             sentencepiece.SentencePieceProcessor(model_file=str(folder / name)) for name in (SOURCE_MODEL, TARGET_MODEL)
         )

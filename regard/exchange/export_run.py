@@ -41,7 +41,8 @@ def export_folder(
 
     `count` texts are compared: the first of `texts`, of the dev set, or some made of pieces of the vocabulary. Raises
     RegardError for a run that the format cannot hold, and with the first difference where fewer texts are equal than
-    the format's `min_equal`: then nothing is written. With `replace` a folder that is there gives way at the end.
+    the format's `min_equal`: then nothing is written. Both search as the format's `compared_search`. With `replace` a
+    folder that is there gives way at the end.
     """
     if folder.exists() and not replace:
         raise RegardError(f"{folder}: exists already; choose another -o FOLDER")
@@ -50,7 +51,8 @@ def export_folder(
         asked = [text for text in texts if text.strip()][:count] or checked_texts(predictor, count)
         if row.name in ENGINES:
             write_run_without_weights(predictor, row, made)
-        certificate = certify(predictor, row.program(made, predictor) if count else None, asked)
+        search = row.compared_search(predictor.setup.search)
+        certificate = certify(predictor, row.program(made, predictor) if count else None, asked, search)
         if certificate.program and certificate.equal < row.min_equal * certificate.texts:
             raise RegardError(f"{folder}: the export was not written, since texts differ; {certificate}")
         values = {"format": row.name, "sha256_of_weights": predictor.run.weights_digest, **certificate.values()}

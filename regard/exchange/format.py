@@ -11,6 +11,7 @@ from torch import Tensor
 
 from regard.config import parse_json
 from regard.data.sealed import file_digest
+from regard.decoding import Search
 from regard.errors import CheckpointError, DataError, RegardError
 from regard.experiment import Experiment
 from regard.predictor import Predictor
@@ -80,6 +81,10 @@ class Format(ABC):
     def notes(self, predictor: Predictor) -> dict[str, Any]:
         """Return what its engine has to know of an export, as plain values."""
         return {}
+
+    def compared_search(self, search: Search) -> Search:
+        """Return the search in which texts are compared: that of a run, or the nearest one that the program has."""
+        return search
 
     def program(self, folder: Path, predictor: Predictor) -> Program | None:
         """Open a folder with the format's own program; None where it is not installed."""

@@ -147,14 +147,18 @@ def test_batch_mates_do_not_matter(export):
     assert [one.text for one in copied] == alone
 
 
-@pytest.mark.parametrize("changes", [{}, {"seed": 1, "num_beams": 1, "activation_function": "relu"}], ids=["beam", "1"])
-def test_imported_model_translates_alike(changes, tmp_path):
+@pytest.mark.parametrize(("changes", "stop"), [
+    ({}, "full"), ({"seed": 1, "num_beams": 1, "activation_function": "relu"}, "")
+], ids=["beam", "1"])  # fmt: skip
+def test_imported_model_translates_alike_by_the_stop_that_both_have(changes, stop, tmp_path):
+    """With random weights the stops of beams find other texts."""
     folder = marian_folder(tmp_path / "theirs", **changes)
     import_folder(format_of(folder), folder, tmp_path / "run", count=0, say=quiet)
-    stop = [] if changes else ["decoding.search.stop=full"]
-    predictor = load(tmp_path / "run", stop)
-    certificate = export_folder(format_named("ctranslate2"), predictor, tmp_path / "ct2", texts=TEXTS, say=quiet)
-    assert (certificate.equal, certificate.first) == (60, None)
+    certificate = export_folder(
+        format_named("ctranslate2"), load(tmp_path / "run"), tmp_path / "ct2", texts=TEXTS, say=quiet
+    )
+    assert (certificate.equal, certificate.first, certificate.stop) == (60, None, stop)
+    assert ("with stop: full" in str(certificate)) == bool(stop)
 
 
 def test_eight_bits_are_a_quarter_as_large(run, export, tmp_path):
