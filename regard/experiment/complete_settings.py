@@ -23,9 +23,9 @@ from regard.config import (
     schema_of,
     spelled,
 )
-from regard.data.columns import small_columns
+from regard.data.columns import learnt_things, small_columns
 from regard.data.examples import Example
-from regard.data.readers import READERS
+from regard.data.readers import READERS, Reader
 from regard.errors import ConfigError, Fault, RegardError
 from regard.experiment.checks import check_model, impossible_settings, ineffective_settings, unused_metrics
 from regard.experiment.corrections import as_changes, check_files, names_corrections, upgraded, with_corrections
@@ -204,18 +204,22 @@ def count_examples(experiment: Experiment) -> int:
     """Return the number of training examples; counting ends at the largest number with an effect."""
     if experiment.data.train is None:
         raise ConfigError("data.train", "must be given")
-    return sum(1 for _ in islice(learnt_examples(experiment), LARGE_DATA))
+    found = 0
+    for reader in _learnt_readers(experiment):
+        found += reader.count(LARGE_DATA - found)
+    return found
 
 
 def learnt_examples(experiment: Experiment) -> Iterator[Example]:
     """Yield all training examples, with those held out of them."""
+    return chain.from_iterable(_learnt_readers(experiment))
+
+
+def _learnt_readers(experiment: Experiment) -> Iterator[Reader]:
     columns = tuple(experiment.columns)
-    readers = (
-        READERS.build(choice, columns, place=f"data.{part}")
-        for part, choice in experiment.data.readers().items()
-        if is_learnt_from(part)
-    )
-    return chain.from_iterable(readers)
+    for part, choice in experiment.data.readers().items():
+        if is_learnt_from(part):
+            yield READERS.build(choice, columns, place=f"data.{part}")
 
 
 def _count(experiment: Experiment, part: str) -> int:
@@ -223,7 +227,7 @@ def _count(experiment: Experiment, part: str) -> int:
     choice = experiment.reader(part)
     if choice is None or (part == "train" and None not in (experiment.data.dev, experiment.data.test)):
         return 0
-    return sum(1 for _ in READERS.build(choice, tuple(experiment.columns), place=f"data.{part}"))
+    return READERS.build(choice, tuple(experiment.columns), place=f"data.{part}").count()
 
 
 @cache
@@ -329,7 +333,9 @@ def _spell_all(tokenizer: Any, given: Experiment, say: Callable[[str], None] | N
 
     `say` reports a size that another line has named before.
     """
-    if isinstance(tokenizer, dict) and "size" in tokenizer:
+    if not isinstance(tokenizer, dict) or "size" not in tokenizer:
+        return
+    if tokenizer["name"] in learnt_things(given.columns.values(), tokenizer["name"]):
         characters = set[str]().union(*chain.from_iterable(one.texts.values() for one in learnt_examples(given)))
         planned, tokenizer["size"] = tokenizer["size"], max(tokenizer["size"], 2 * (FIRST_PIECE + len(characters)))
         if say is not None and tokenizer["size"] > planned:

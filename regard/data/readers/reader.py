@@ -1,7 +1,9 @@
 """The contract of readers: a source of examples, or a wrapper of another reader."""
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, ClassVar, NamedTuple
 
@@ -44,6 +46,10 @@ class Reader(ABC):
     @abstractmethod
     def __iter__(self) -> Iterator[Example]:
         """Yield the examples. Raises DataError for a file or line that cannot be used."""
+
+    def count(self, most: int = sys.maxsize) -> int:
+        """Return the number of examples, counted up to `most`. Raises DataError as reading does."""
+        return sum(1 for _ in islice(self, most))
 
     def grouped(self) -> Iterator[tuple[str, Example]]:
         """Yield the examples, each after the key of its group, which a split does not divide.

@@ -113,6 +113,7 @@ def test_every_reader_reads_what_was_written_as_often_as_asked(name, ending, tmp
     wanted = [(step * number, dict(zip(COLUMNS, pair, strict=True))) for number, pair in enumerate(PAIRS, start=1)]
     assert list(reader) == wanted
     assert list(reader) == wanted
+    assert [reader.count(most) for most in (0, 2)] == [0, 2] and reader.count() == len(wanted)
     assert reader.columns == COLUMNS
     assert all(path.exists() for path in reader.files)
 

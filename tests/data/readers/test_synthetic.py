@@ -32,6 +32,7 @@ def test_more_examples_begin_with_the_same(name):
     few, many = build(name, examples=5), build(name, examples=9)
     assert list(few) == list(islice(many, 5))
     assert [example.line for example in many] == list(range(1, 10))
+    assert [many.count(most) for most in (0, 5, 9, 10)] == [0, 5, 9, 9] and many.count() == 9
     assert few.files == ()
 
 
