@@ -7,16 +7,14 @@ from regard.exchange.import_run import IMPORTED
 from regard.predictor import Predictor
 from regard.runs.measurements import ADAPTATION
 
-_LIBRARY, _USAGE = "regard", '```bash\necho "TEXT" | regard predict RUN\n```'  # of a run
-
 
 def model_card(
     predictor: Predictor,
-    row: Format | None = None,
+    row: Format | type[Format] = Format,
     certificate: Certificate | None = None,
     license_name: str | None = None,
 ) -> str:
-    """Return the card of a run, or of its export with a format, in Markdown.
+    """Return the card of a run, or of its export with a row of FORMATS, in Markdown.
 
     `license_name` stands in for the licence that an imported model came with.
     """
@@ -26,7 +24,7 @@ def model_card(
     head = ["---"]
     head += [f"language: [{', '.join(languages)}]"] if languages else []
     head += [f"license: {licensed}"] if licensed else []
-    head += ["pipeline_tag: translation", f"library_name: {row.library if row else _LIBRARY}"]
+    head += ["pipeline_tag: translation", f"library_name: {row.library}"]
     head += ["tags: [translation, regard]", "---", ""]
     count = sum(one.numel() for one in predictor.model.parameters())
     sizes = {name: len(column) for name, column in predictor.task.vocabularies.items()}
@@ -39,7 +37,7 @@ def model_card(
         lines += [f"- Imported from {origin['format']}: {origin['folder']} ({origin['architecture']})"]
     lines += [f"- Adapted: {line}" for line in _adaptation(predictor)]
     lines += [f"- Certificate: {str(certificate).removeprefix('certificate: ')}"] if certificate else []
-    return "\n".join([*head, *lines, "", row.usage if row else _USAGE, ""])
+    return "\n".join([*head, *lines, "", row.usage, ""])
 
 
 def _adaptation(predictor: Predictor) -> list[str]:

@@ -2,16 +2,19 @@
 
 import random
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple, cast
 
 import torch
 
 from regard.data.columns import TextColumn
 from regard.decoding import BeamSearch, Search
+from regard.errors import RegardError
 from regard.exchange.format import Program, digest_of_texts
 from regard.predictor import Predictor
 from regard.records import BOS, EOS
 from regard.results import TextPrediction
+from regard.runs.texts import dev_examples
 
 _SAMPLED = (3, 24)  # pieces of a text that is sampled from a vocabulary
 _SEED = 1
@@ -52,6 +55,10 @@ class Certificate(NamedTuple):
         same = f"{self.program} translates {self.equal:,} of {self.texts:,} texts as Regard does{stop}"
         return f"certificate: {same}{spaces}{gap}{first}"
 
+    def line(self, hint: str) -> str:
+        """Return it as text, with a hint how to install the program where it is missing."""
+        return f"{self} ({hint})" if hint and self.texts and not self.program else str(self)
+
     def values(self) -> dict[str, Any]:
         """Return plain values for JSON."""
         return {**self._asdict(), "first": None if self.first is None else self.first._asdict()}
@@ -78,6 +85,14 @@ def certify(
 
 def _stop(search: Search) -> str:
     return search.stop if isinstance(search, BeamSearch) else ""
+
+
+def source_texts(predictor: Predictor, count: int, given: Sequence[str] = ()) -> list[str]:
+    """Return the first given texts, else sources of the run's dev set, or texts made of pieces where it has none."""
+    if not any(map(str.strip, given)):
+        with suppress(RegardError, OSError):  # its files are gone, or it was imported
+            given = (dev_examples(predictor.run.experiment, predictor.task, lambda line: None) or {}).get("source", ())
+    return [text for text in given if text.strip()][:count] or sampled_texts(predictor, count)
 
 
 def sampled_texts(predictor: Predictor, count: int) -> list[str]:

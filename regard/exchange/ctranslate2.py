@@ -101,7 +101,7 @@ class CTranslate2Format(Format):
         return CTranslate2Program(folder, self.compared_search(predictor.setup.search))
 
 
-class CTranslate2Program:
+class CTranslate2Program(Program):
     """An export with CTranslate2's search; texts are cut and joined by the SentencePiece models of the folder."""
 
     def __init__(self, folder: Path, search: Search) -> None:
@@ -126,9 +126,6 @@ class CTranslate2Program:
         first = len(task.vocabularies["target"].first)
         written = [[self._pieces[one] for one in ranked[0].ids[first:]] for ranked in found]
         return [self._writes.decode(pieces).replace(_SPACE, " ").strip() for pieces in written]
-
-    def log_probs(self, texts: Sequence[str], targets: Sequence[Sequence[int]]) -> list[Tensor] | None:
-        return None
 
 
 def most_places(predictor: Predictor) -> int:

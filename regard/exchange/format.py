@@ -2,10 +2,10 @@
 
 import hashlib
 import reprlib
-from abc import ABC
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple
 
 from torch import Tensor
 
@@ -44,16 +44,18 @@ class ReadOptions(NamedTuple):
 DEFAULT_OPTIONS = ReadOptions()
 
 
-class Program(Protocol):
+class Program(ABC):
     """The program of a format, opened on one folder: an oracle for our model."""
 
     name: str  # with its version
 
+    @abstractmethod
     def translate(self, texts: Sequence[str]) -> list[str]:
         """Return the translations, searched as the folder says."""
 
     def log_probs(self, texts: Sequence[str], targets: Sequence[Sequence[int]]) -> list[Tensor] | None:
         """Return log-probabilities (target + 1, vocab) behind each place of targets, in our ids; None: it has none."""
+        return None
 
 
 class Format(ABC):
@@ -63,7 +65,7 @@ class Format(ABC):
     reads: ClassVar[bool] = True  # False: folders are written alone
     program_hint: ClassVar[str] = ""  # how its program is installed
     library: ClassVar[str] = "regard"  # that opens an export, as the Hugging Face hub names it
-    usage: ClassVar[str] = ""  # how an export is used, in Markdown
+    usage: ClassVar[str] = '```bash\necho "TEXT" | regard predict RUN\n```'  # of an export, in Markdown; here of a run
     min_equal: float = 1.0  # fraction of texts that an export must translate equally: less where it rounds
 
     def recognises(self, folder: Path) -> bool:

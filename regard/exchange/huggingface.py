@@ -27,7 +27,7 @@ from regard.exchange.format import (
     short_repr,
     size_problem,
 )
-from regard.exchange.huggingface_weights import ARCHITECTURES, OUTPUT_BIAS, state_of_weights, weights_of_state
+from regard.exchange.huggingface_weights import ARCHITECTURES, state_of_weights, weights_of_state
 from regard.exchange.standard_network import StandardNetwork, standard_network
 from regard.exchange.vocabularies import optional_json, order_of, read_both_sides, write_vocabularies
 from regard.exchange.weights import WEIGHTS_FILE, read_weights
@@ -82,7 +82,28 @@ class HuggingFaceFormat(Format):
         return Foreign(settings, weights, tokenizers, origin, not_carried=[*not_carried(config, generation)])
 
     def write(self, predictor: Predictor, folder: Path) -> None:
-        write_folder(predictor, folder)
+        """Write weights, configs and vocabularies into a folder, as `save_pretrained` does."""
+        network = standard_network(predictor)
+        kind, target = ARCHITECTURES[network.architecture], network.target
+        if not network.joint and network.architecture != "marian":
+            problem = f"of transformers' networks, {kind.title} has one vocabulary, and this run has one for each side"
+            hint = "--to ctranslate2 carries it; to train another: text.shared=true, or norm: post"
+            raise RegardError(f"this run cannot be exported: {problem} ({hint})")
+        if target.before and network.architecture != "m2m_100":
+            raise RegardError("this run cannot be exported: only M2M100 has pieces of languages")
+        state = dict(state_of_weights(network.weights, network.settings, network.source, target, joint=network.joint))
+        if not kind.has_bias and bool(state.pop("final_logits_bias").any()):
+            problem = f"{kind.title} has no bias of its output (model.head.bias=false)"
+            raise RegardError(f"this run cannot be exported: {problem}")
+        save_file({name: one.contiguous() for name, one in state.items()}, folder / WEIGHTS_FILE, {"format": "pt"})
+        ids = dict(zip(("pad_token_id", "decoder_start_token_id", "eos_token_id"), target.specials, strict=False))
+        decoding = predictor.run.experiment.decoding
+        _write_json(folder / CONFIG_FILE, {**_config_of(network, decoding.max_source), **ids})
+        search = generation_of(decoding.search)
+        unwritten = sorted({ids["pad_token_id"], ids["decoder_start_token_id"]} - {ids["eos_token_id"]})
+        ends = {} if search.pop("cut") else {"forced_eos_token_id": ids["eos_token_id"]}
+        _write_json(folder / GENERATION, {**ids, **search, **ends, "bad_words_ids": [[one] for one in unwritten]})
+        write_vocabularies(folder, network.source, target, predictor.setup.languages, joint=network.joint)
 
     def program(self, folder: Path, predictor: Predictor) -> Program | None:
         if find_spec("transformers") is None:
@@ -91,7 +112,7 @@ class HuggingFaceFormat(Format):
         return TransformersProgram(folder, target, predictor.run.experiment.data.language_pair())
 
 
-class TransformersProgram:
+class TransformersProgram(Program):
     """A folder opened by transformers; texts are translated as its generation config says."""
 
     batch = 16
@@ -147,34 +168,6 @@ def _quiet() -> Iterator[None]:
             yield
         finally:
             logging.set_verbosity(before)
-
-
-def write_folder(predictor: Predictor, folder: Path) -> None:
-    """Write weights, configs and vocabularies into a folder, as `save_pretrained` does. Raises RegardError."""
-    network = standard_network(predictor)
-    kind, target = ARCHITECTURES[network.architecture], network.target
-    if not network.joint and network.architecture != "marian":
-        problem = f"of transformers' networks, {kind.title} has one vocabulary, and this run has one for each side"
-        hint = "--to ctranslate2 carries it; to train another: text.shared=true, or norm: post"
-        raise RegardError(f"this run cannot be exported: {problem} ({hint})")
-    if target.before and network.architecture != "m2m_100":
-        raise RegardError("this run cannot be exported: only M2M100 has pieces of languages")
-    state = dict(state_of_weights(network.weights, network.settings, network.source, target, joint=network.joint))
-    if OUTPUT_BIAS in network.weights and not kind.has_bias and bool(state["final_logits_bias"].any()):
-        raise RegardError(
-            f"this run cannot be exported: {kind.title} has no bias of its output (model.head.bias=false)"
-        )
-    if not kind.has_bias:
-        del state["final_logits_bias"]
-    save_file({name: one.contiguous() for name, one in state.items()}, folder / WEIGHTS_FILE, {"format": "pt"})
-    ids = dict(zip(("pad_token_id", "decoder_start_token_id", "eos_token_id"), target.specials, strict=False))
-    config = _config_of(network, predictor.run.experiment.decoding.max_source)
-    _write_json(folder / CONFIG_FILE, {**config, **ids})
-    search = generation_of(predictor.run.experiment.decoding.search)
-    unwritten = sorted({ids["pad_token_id"], ids["decoder_start_token_id"]} - {ids["eos_token_id"]})
-    ends = {} if search.pop("cut") else {"forced_eos_token_id": ids["eos_token_id"]}
-    _write_json(folder / GENERATION, {**ids, **search, **ends, "bad_words_ids": [[one] for one in unwritten]})
-    write_vocabularies(folder, network.source, target, predictor.setup.languages, joint=network.joint)
 
 
 def generation_of(search: Choice) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Runs made without training: of a folder of another program, with a certificate in it, or as the mean of runs."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,7 +10,7 @@ from torch import nn
 from regard.config import as_values, read_settings, write_checked
 from regard.data.columns import load_columns, vocabulary_folders
 from regard.errors import ConfigError, RegardError
-from regard.exchange.certificate import Certificate, certify, sampled_texts
+from regard.exchange.certificate import Certificate, certify, source_texts
 from regard.exchange.format import DEFAULT_OPTIONS, Foreign, Format, ReadOptions
 from regard.experiment import Experiment
 from regard.ops.modules import skip_init
@@ -56,11 +56,10 @@ def import_folder(
     say(f"imported {folder} ({foreign.origin['architecture']}) as {run}")
     if foreign.not_carried:
         say(f"not carried over, since no search here has it: {', '.join(foreign.not_carried)}")
-    asked = [text for text in texts if text.strip()][:count] or sampled_texts(predictor, count)
-    certificate = certify(predictor, row.program(folder, predictor) if count else None, asked)
+    program = row.program(folder, predictor) if count else None
+    certificate = certify(predictor, program, source_texts(predictor, count, texts))
     predictor.run.measurements.keep(CERTIFICATE, {"format": row.name, **certificate.values()})
-    missing = certificate.texts and not certificate.program and row.program_hint
-    say(f"{certificate} ({row.program_hint})" if missing else str(certificate))
+    say(certificate.line(row.program_hint))
     return Imported(row, predictor, certificate)
 
 
@@ -88,19 +87,19 @@ def average_runs(runs: Sequence[Path], run: Path, weights: Sequence[float] = ())
         if {name: column.key() for name, column in other.vocabularies.items()} != keys:
             raise ConfigError(place, f"has other vocabularies than {first.path}", hint)
     parts = ", ".join(f"{one.path.name} {one.weights_digest[:12]}" for one in opened)
+    mean = average([one.weights() for one in opened], weights or None)
+    run_of_weights(first, mean, run, folder=parts, architecture="mean of their weights")
+
+
+def run_of_weights(start: Run, weights: Tensors, run: Path, *, folder: str, architecture: str) -> None:
+    """Make a run with the settings and vocabularies of another one; folder and architecture are those of `Foreign`."""
     origin: dict[str, Any] = {
         "format": "runs",
-        "folder": parts,
-        "architecture": "mean of their weights",
+        "folder": folder,
+        "architecture": architecture,
         "license": None,
         "files": {},
     }
-    mean = average([one.weights() for one in opened], weights or None)
-    run_of_weights(first, mean, origin, run)
-
-
-def run_of_weights(start: Run, weights: Tensors, origin: Mapping[str, Any], run: Path) -> None:
-    """Make a run with the settings and vocabularies of another one; `origin` says where the weights come from."""
     places = vocabulary_folders(start.experiment.vocabularies, shared=start.experiment.text.shared)
     cut = {places[name]: column.tokenizer for name, column in start.vocabularies.items()}
     tokenizers = {place: one for place, one in cut.items() if one is not None}

@@ -12,8 +12,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from torch import Tensor
-
 from regard.errors import RegardError
 from regard.exchange.format import Format, Program
 from regard.exchange.runtime import RuntimeFormat
@@ -78,7 +76,7 @@ class PageFormat(Format):
         return PageProgram(folder) if shutil.which("node") else None
 
 
-class PageProgram:
+class PageProgram(Program):
     """The page in Node."""
 
     def __init__(self, folder: Path) -> None:
@@ -94,9 +92,6 @@ class PageProgram:
             raise RegardError(f"page: Node cannot run it: {done.stderr.strip()[-300:]}")
         found: list[str] = json.loads(done.stdout)
         return found
-
-    def log_probs(self, texts: Sequence[str], targets: Sequence[Sequence[int]]) -> list[Tensor] | None:
-        return None
 
 
 def engine_of_page() -> bytes:

@@ -62,7 +62,7 @@ class RuntimeFormat(Format):
         return RuntimeProgram(folder)
 
 
-class RuntimeProgram:
+class RuntimeProgram(Program):
     """The engine on a folder."""
 
     name = "regard.runtime"
@@ -72,9 +72,6 @@ class RuntimeProgram:
 
     def translate(self, texts: Sequence[str]) -> list[str]:
         return self._translator.translate(texts, safeguards=False)
-
-    def log_probs(self, texts: Sequence[str], targets: Sequence[Sequence[int]]) -> list[Tensor] | None:
-        return None
 
 
 class _Matrix(NamedTuple):

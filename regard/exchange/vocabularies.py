@@ -1,7 +1,8 @@
 """Vocabularies of Hugging Face's translators: SentencePiece models, and the files that number their pieces."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -105,13 +106,14 @@ def _of_one_pair(folder: Path, config: Mapping[str, Any], languages: tuple[str, 
         raise CheckpointError(folder, problem, f"fetch {MULTILINGUAL_MODEL} of this model into it")
     reader, writer = (read_bytes(folder / name) for name in (SOURCE_MODEL, TARGET_MODEL))
     files = [VOCABULARY, SOURCE_MODEL, TARGET_MODEL, TOKENIZER_CONFIG]
-    read = _piece_list(folder / VOCABULARY, config, config["vocab_size"], codes=True)
+    read = _listed(folder / VOCABULARY, json_object(folder / VOCABULARY), config, config["vocab_size"], codes=True)
     if config.get("share_encoder_decoder_embeddings", True):
         other = None if reader == writer else reader  # transformers joins pieces by the source's model
         target = _tokenizer(folder, writer, read, other)
     else:
         size = config.get("decoder_vocab_size") or config["vocab_size"]
-        target = _tokenizer(folder, writer, _piece_list(folder / TARGET_VOCABULARY, config, size, codes=False))
+        listed = _listed(folder / TARGET_VOCABULARY, json_object(folder / TARGET_VOCABULARY), config, size)
+        target = _tokenizer(folder, writer, listed)
         files.append(TARGET_VOCABULARY)
     said = _said(optional_json(folder / TOKENIZER_CONFIG), "source_lang", "target_lang")
     return Vocabularies(_tokenizer(folder, reader, read), target, languages or said, files)
@@ -129,9 +131,9 @@ def _multilingual(folder: Path, config: Mapping[str, Any], languages: tuple[str,
             raise CheckpointError(folder, f"has no language {code!r}", f"{_PAIR}; {', '.join([*codes][:8])} …")
     file = folder / (VOCABULARY if (folder / VOCABULARY).is_file() else FAST_TOKENIZER)
     listed = _listed(file, numbers, config, config["vocab_size"])
-    made = [_tokenizer(folder, model, _with_codes(listed, [codes[code]], codes.values())) for code in pair]
-    files = [file.name, MULTILINGUAL_MODEL, TOKENIZER_CONFIG]
-    return Vocabularies(made[0], made[1], pair, files)
+    listed = replace(listed, unwritten=frozenset(codes.values()))
+    source, target = (_tokenizer(folder, model, replace(listed, before=(codes[code],))) for code in pair)
+    return Vocabularies(source, target, pair, [file.name, MULTILINGUAL_MODEL, TOKENIZER_CONFIG])
 
 
 def _numbers(folder: Path) -> tuple[dict[str, int], dict[str, str]]:
@@ -152,22 +154,15 @@ def _numbers(folder: Path) -> tuple[dict[str, int], dict[str, str]]:
     return found, codes
 
 
-def _with_codes(listed: PieceList, before: Iterable[str], unwritten: Iterable[str]) -> PieceList:
-    return PieceList(listed.pieces, listed.order, tuple(before), frozenset(unwritten))
-
-
 def _said(token_config: Mapping[str, Any], *names: str) -> tuple[str, str] | None:
     """The languages that a tokenizer's config names."""
     source, target = (token_config.get(name) for name in names)
     return (source, target) if isinstance(source, str) and isinstance(target, str) and source and target else None
 
 
-def _piece_list(file: Path, config: Mapping[str, Any], size: int, *, codes: bool) -> PieceList:
-    listed = _listed(file, json_object(file), config, size)
-    return PieceList(listed.pieces, listed.order, codes=codes)
-
-
-def _listed(file: Path, found: Mapping[str, Any], config: Mapping[str, Any], size: int) -> PieceList:
+def _listed(
+    file: Path, found: Mapping[str, Any], config: Mapping[str, Any], size: int, *, codes: bool = False
+) -> PieceList:
     """The pieces of a file in our order. Raises CheckpointError for ids that are not 0, 1, 2 … to `size`."""
     names = {number: piece for piece, number in found.items() if type(number) is int}
     if len(names) != len(found) or sorted(names) != list(range(len(names))):
@@ -181,7 +176,7 @@ def _listed(file: Path, found: Mapping[str, Any], config: Mapping[str, Any], siz
     specials = [config["pad_token_id"], config["decoder_start_token_id"], config["eos_token_id"], found["<unk>"]]
     if max(specials) >= size:
         raise CheckpointError(file, f"has {size:,} pieces, and config.json has a special piece {max(specials):,}")
-    return PieceList.of(listed, specials)
+    return PieceList.of(listed, specials, codes=codes)
 
 
 def _tokenizer(folder: Path, model: bytes, listed: PieceList, writer: bytes | None = None) -> SentencePieceTokenizer:

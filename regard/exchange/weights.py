@@ -2,7 +2,8 @@
 
 import struct
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from math import prod
 from pathlib import Path
 from typing import NamedTuple
 
@@ -85,12 +86,9 @@ def take(state: Mapping[str, Tensor], expected: ExpectedTensor, file: Path) -> T
 
 
 def _count(shape: list[int]) -> int:
-    total = 1
-    for one in shape:
-        if type(one) is not int or one < 0:
-            raise ValueError("a shape is not made of whole numbers")
-        total *= one
-    return total
+    if any(type(one) is not int or one < 0 for one in shape):
+        raise ValueError("a shape is not made of whole numbers")
+    return prod(shape)
 
 
 def _loaded(file: Path) -> Tensors:
@@ -125,9 +123,4 @@ def _unpickled(file: Path) -> Tensors:
 
 
 def _widened(state: Mapping[str, Tensor]) -> Tensors:
-    return dict(_floats(state))
-
-
-def _floats(state: Mapping[str, Tensor]) -> Iterator[tuple[str, Tensor]]:
-    for name, tensor in state.items():
-        yield name, tensor.float() if tensor.is_floating_point() else tensor
+    return {name: one.float() if one.is_floating_point() else one for name, one in state.items()}

@@ -267,7 +267,7 @@ class TorchFormat(GraphFormat):
         return {"programs": ports}
 
 
-class GraphProgram:
+class GraphProgram(Program):
     """The search in numpy over the graphs of a folder."""
 
     def __init__(self, folder: Path, program: str) -> None:

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from regard.config import parse_json
 from regard.decoding.shortlist import SHORTLIST_FILE, Shortlist
 from regard.errors import RegardError
-from regard.exchange.certificate import sampled_texts
+from regard.exchange.certificate import source_texts
 from regard.exchange.format import Program, json_object
 from regard.exchange.marian.files import EMBEDDINGS, QUANT_MULT, StoredTensor, is_product, quantised, write_bin
 from regard.exchange.marian.folder import ModelFiles, find_files, model_files, ungzipped
@@ -28,7 +28,6 @@ from regard.models import ROUTE
 from regard.models.translator import Translator
 from regard.predictor import Predictor
 from regard.runs.assembly import vocabularies_key
-from regard.runs.texts import dev_examples
 from regard.text.vector_table import Float32s
 
 _PACKAGE = Path("node_modules/@browsermt/bergamot-translator")
@@ -65,7 +64,7 @@ class FirefoxFormat(MarianFormat):
         items: dict[str, StoredTensor] = {
             name: quantised(item) if is_product(name) else item for name, item in exported.items.items()
         }
-        items |= activation_multipliers(predictor, exported.shape, calibration_texts(predictor))
+        items |= activation_multipliers(predictor, exported.shape, source_texts(predictor, CALIBRATED))
         model = f"model.{pair}.intgemm.alphas.bin"
         write_bin(folder / model, exported.shape.config(), items)
         names = [f"{name}vocab.{pair}.spm" for name in exported.sides("src", "trg")]
@@ -81,7 +80,7 @@ class FirefoxFormat(MarianFormat):
         (folder / "config.intgemm8bitalpha.yml").write_text(yaml.safe_dump(config), encoding="utf-8")
 
 
-class BergamotProgram:
+class BergamotProgram(Program):
     """The engine of Firefox Translations in Node: 8-bit products, so that some of its texts differ."""
 
     def __init__(self, node: str, package: Path, files: ModelFiles) -> None:
@@ -108,9 +107,6 @@ class BergamotProgram:
         found: list[str] = parse_json(done.stdout)["texts"]
         return found
 
-    def log_probs(self, texts: Sequence[str], targets: Sequence[Sequence[int]]) -> None:
-        """Return None: the engine gives texts alone."""
-
 
 def _lexicon(exported: MarianExport, predictor: Predictor) -> BinaryShortlist:
     """Return the shortlist of a run. What may stand in every target is listed with the end of each source."""
@@ -128,18 +124,6 @@ def _lexicon(exported: MarianExport, predictor: Predictor) -> BinaryShortlist:
     lists[0] = np.union1d(lists[0], always)
     ended = [one[one >= 0] if (one >= 0).any() else np.zeros(1, np.int64) for one in lists]
     return BinaryShortlist(2, [one.astype(np.uint32) for one in ended])
-
-
-def calibration_texts(predictor: Predictor) -> list[str]:
-    """Return source texts of the dev set of a run, or made of its pieces where it has none."""
-    run = predictor.run
-    try:
-        examples = dev_examples(run.experiment, predictor.task, lambda line: None)
-    except RegardError:  # its files are gone, or it was imported
-        examples = None
-    if examples is None:
-        return sampled_texts(predictor, CALIBRATED)
-    return list(examples["source"][:CALIBRATED])
 
 
 def activation_multipliers(predictor: Predictor, shape: NetworkShape, texts: Sequence[str]) -> dict[str, Float32s]:

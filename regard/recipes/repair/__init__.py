@@ -7,7 +7,6 @@ answers that changed, and the dev set.
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 from regard.errors import ConfigError
 from regard.exchange.import_run import run_of_weights
@@ -50,15 +49,10 @@ def repair(request: RepairRequest, say: Say) -> Repaired:
     result = proved(before, after, texts, links, request)
     values = {**result.report.values, **updates._asdict()}
     if result.kept:
-        origin: dict[str, Any] = {
-            "format": "runs",
-            "folder": f"{request.run} {before.run.weights_digest[:12]}",
-            "architecture": f"repaired with {request.file.name}",
-            "license": None,
-            "files": {},
-        }
         weights = {name: value.detach() for name, value in after.model.state_dict().items()}
-        run_of_weights(before.run, weights, origin, request.output)
+        named = f"{request.run} {before.run.weights_digest[:12]}"
+        made_by = f"repaired with {request.file.name}"
+        run_of_weights(before.run, weights, request.output, folder=named, architecture=made_by)
     return result._replace(report=result.report._replace(values=values))
 
 
