@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from regard.answers.answer import Answer
 from regard.answers.label import LabelAnswer, LabelPrediction
-from regard.answers.labels import LabelsAnswer, LabelsPrediction
+from regard.answers.labels import LabelsAnswer
 from regard.answers.neighbours import NearestPrediction, NeighboursAnswer
-from regard.answers.number import NumberAnswer, NumberPrediction
-from regard.answers.numbers import NumbersAnswer, NumbersPrediction
-from regard.answers.span import SpanAnswer, SpanPrediction
-from regard.answers.symbols import SymbolsAnswer, SymbolsPrediction
-from regard.answers.tags import TagsAnswer, TagsPrediction
+from regard.answers.number import NumberAnswer
+from regard.answers.numbers import NumbersAnswer
+from regard.answers.span import SpanAnswer
+from regard.answers.symbols import SymbolsAnswer
+from regard.answers.tags import TagsAnswer
 from regard.answers.text import CaptionAnswer, ContinuationAnswer, FillingAnswer, TextAnswer
 from regard.lazy import at_first_use
 from regard.results import Prediction
@@ -50,13 +50,7 @@ __all__ = [
     "ANSWERS",
     "Answer",
     "LabelPrediction",
-    "LabelsPrediction",
     "NearestPrediction",
-    "NumberPrediction",
-    "NumbersPrediction",
-    "SpanPrediction",
-    "SymbolsPrediction",
-    "TagsPrediction",
     "answer_of",
     "render",
     "show",

@@ -19,9 +19,7 @@ def augmentations_of(choices: Sequence[Choice]) -> dict[str, SourceAugmentation]
 
 __all__ = [
     "AUGMENTATIONS",
-    "AnnotatedTerms",
     "AugmentedPairs",
-    "FuzzyMatches",
     "SourceAugmentation",
     "SourceHints",
     "TermHint",

@@ -14,6 +14,3 @@ def main() -> None:
     except KeyboardInterrupt:  # Ctrl-C while it is loaded
         sys.exit(130)
     run()
-
-
-__all__ = ["main"]

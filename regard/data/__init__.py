@@ -4,7 +4,6 @@ Readers and the corpus need no torch; batches (`regard.data.batches`) do.
 """
 
 from regard.data.corpus import Corpus
-from regard.data.examples import Example
-from regard.data.readers import READERS, CheckedReader, Fold, HoldOut, ParallelReader, Reader, Stretch
+from regard.data.readers import READERS, CheckedReader, Fold, HoldOut, Reader, Stretch
 
-__all__ = ["READERS", "CheckedReader", "Corpus", "Example", "Fold", "HoldOut", "ParallelReader", "Reader", "Stretch"]
+__all__ = ["READERS", "CheckedReader", "Corpus", "Fold", "HoldOut", "Reader", "Stretch"]

@@ -26,5 +26,3 @@ DECODERS: Registry[Decoder] = Registry(
 )
 
 DecoderChoice = Annotated[Choice, PartOf(DECODERS)]
-
-__all__ = ["DECODERS", "Decoder", "DecoderChoice"]

@@ -2,7 +2,7 @@
 
 from regard.decoding.beam import BeamSearch
 from regard.decoding.engine import Answering, Engine, SearchEngine
-from regard.decoding.features import FEATURES, Feature, Surroundings
+from regard.decoding.features import FEATURES, Feature
 from regard.decoding.forced import forced
 from regard.decoding.greedy import GreedySearch
 from regard.decoding.phrases import Requirement, Requirements
@@ -34,7 +34,6 @@ __all__ = [
     "Search",
     "SearchEngine",
     "SearchTrace",
-    "Surroundings",
     "Unwanted",
     "forced",
 ]

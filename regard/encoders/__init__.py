@@ -7,7 +7,6 @@ from regard.encoders.bytenet import ByteNetEncoder
 from regard.encoders.complex_layers import ComplexEncoder
 from regard.encoders.convolutional import ConvolutionalEncoder
 from regard.encoders.embeddings import EmbeddingsEncoder
-from regard.encoders.encoder import Encoder
 from regard.encoders.grid_convolutional import GridConvolutionalEncoder
 from regard.encoders.language_model_features import LanguageModelFeaturesEncoder
 from regard.encoders.parallel import ParallelEncoder
@@ -37,4 +36,4 @@ ENCODERS.fill(
     }
 )
 
-__all__ = ["ENCODERS", "Encoder", "EncoderChoice"]
+__all__ = ["ENCODERS", "EncoderChoice"]

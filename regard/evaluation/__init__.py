@@ -2,7 +2,7 @@
 
 from regard.evaluation.accuracy import Accuracy
 from regard.evaluation.agreement import Kappa, Matthews
-from regard.evaluation.alignments import GoldAlignment, LinkRates, alignment_error_rate, link_rates, read_gold
+from regard.evaluation.alignments import GoldAlignment, alignment_error_rate, link_rates, read_gold
 from regard.evaluation.binary_f1 import BinaryF1
 from regard.evaluation.bleu import Bleu
 from regard.evaluation.brier import Brier
@@ -13,21 +13,14 @@ from regard.evaluation.exact_match import ExactMatch
 from regard.evaluation.f1 import F1, LabelsF1
 from regard.evaluation.label_sets import HammingLoss, SubsetAccuracy
 from regard.evaluation.log_loss import LogLoss
-from regard.evaluation.metric import Corpus, Metric, Score
+from regard.evaluation.metric import Metric, Score
 from regard.evaluation.place_accuracy import CharacterAccuracy, WordAccuracy
 from regard.evaluation.ranking import MeanAveragePrecision, MeanReciprocalRank
 from regard.evaluation.rates import LengthRatio, RepetitionRate, UntranslatedRate
 from regard.evaluation.relation_f1 import RelationF1
 from regard.evaluation.roc_auc import RocAuc
 from regard.evaluation.sentence_bleu import SentenceBleu
-from regard.evaluation.significance import (
-    Interval,
-    SignificanceTest,
-    compare_statistics,
-    confidence_interval,
-    interval_of,
-    paired_bootstrap,
-)
+from regard.evaluation.significance import Interval, SignificanceTest, compare_statistics, interval_of, paired_bootstrap
 from regard.evaluation.span_f1 import SpanF1
 from regard.evaluation.squad_exact_match import SquadExactMatch
 from regard.evaluation.tag_accuracy import TagAccuracy
@@ -80,16 +73,13 @@ METRICS: Registry[Metric] = Registry(
 
 __all__ = [
     "METRICS",
-    "Corpus",
     "GoldAlignment",
     "Interval",
-    "LinkRates",
     "Metric",
     "Score",
     "SignificanceTest",
     "alignment_error_rate",
     "compare_statistics",
-    "confidence_interval",
     "interval_of",
     "link_rates",
     "paired_bootstrap",

@@ -207,8 +207,6 @@ def _is_export_of(run: Run, place: Path, row: ExportEngine) -> bool:
 
 __all__ = [
     "FORMATS",
-    "Certificate",
-    "Format",
     "average_runs",
     "export_folder",
     "export_for_engine",

@@ -17,20 +17,10 @@ from regard.experiment.complete_settings import (
 from regard.experiment.data import DataSettings
 from regard.experiment.layouts import text_settings
 from regard.experiment.own_parts import add_parts, environment_parts, load_parts, named_parts
-from regard.experiment.settings import (
-    OPEN,
-    DecodingSettings,
-    EvaluationSettings,
-    Experiment,
-    InitialSettings,
-    RerankSettings,
-    TextSettings,
-)
-from regard.experiment.sizes import defaults_for
-from regard.experiment.tables import IN_PYTHON, MECHANISMS, NETWORKS, PARTS, TABLES
+from regard.experiment.settings import OPEN, DecodingSettings, Experiment, InitialSettings, RerankSettings
+from regard.experiment.tables import MECHANISMS, NETWORKS, PARTS, TABLES
 
 __all__ = [
-    "IN_PYTHON",
     "MECHANISMS",
     "NETWORKS",
     "OPEN",
@@ -39,16 +29,13 @@ __all__ = [
     "TABLES",
     "DataSettings",
     "DecodingSettings",
-    "EvaluationSettings",
     "Experiment",
     "InitialSettings",
     "PlannedExperiment",
     "RerankSettings",
-    "TextSettings",
     "add_parts",
     "catalogue",
     "count_examples",
-    "defaults_for",
     "empty_model",
     "load_experiment",
     "load_parts",

@@ -2,8 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from regard.explain.alignment import WordAlignment, align, aligned_words, format_pharaoh, parse_pharaoh, word_alignment
-from regard.explain.diagnosis import Flag, diagnose
+from regard.explain.alignment import align, aligned_words, format_pharaoh
 from regard.explain.page import fragment, page, to_json
 from regard.lazy import at_first_use
 
@@ -13,20 +12,15 @@ else:  # prediction alone needs no plots
     __getattr__ = at_first_use(__name__, pictures="by_words, png, png_of, svg, svg_of")
 
 __all__ = [
-    "Flag",
-    "WordAlignment",
     "align",
     "aligned_words",
     "by_words",
-    "diagnose",
     "format_pharaoh",
     "fragment",
     "page",
-    "parse_pharaoh",
     "png",
     "png_of",
     "svg",
     "svg_of",
     "to_json",
-    "word_alignment",
 ]

@@ -9,5 +9,3 @@ from regard.registry import Registry
 HEADS: Registry[Head] = Registry(
     "model.head", {"linear": LinearHead, "pointer": PointerHead, "transformed": TransformedHead}
 )
-
-__all__ = ["HEADS", "Head"]

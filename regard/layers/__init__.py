@@ -55,5 +55,3 @@ LAYERS: Registry[Any] = Registry(
         "transformer_block": TransformerBlock,
     },
 )
-
-__all__ = ["LAYERS"]

@@ -11,7 +11,7 @@ from regard.memory.reuse import (
     recall,
     reused,
 )
-from regard.memory.similarity import THRESHOLD, differences
+from regard.memory.similarity import THRESHOLD
 from regard.memory.store import TranslationMemory, TranslationUnit
 
 __all__ = [
@@ -22,7 +22,6 @@ __all__ = [
     "SentenceMatches",
     "TranslationMemory",
     "TranslationUnit",
-    "differences",
     "join_answers",
     "places_left",
     "read_units",

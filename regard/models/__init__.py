@@ -1,37 +1,35 @@
 """Whole networks. One file a row: a function (columns, *, settings) whose keyword-only signature is its config."""
 
-from regard.models.bidirectional_language_model import BidirectionalLanguageModel, bidirectional_language_model
+from regard.models.bidirectional_language_model import bidirectional_language_model
 from regard.models.build import build_attention
 from regard.models.captioner import captioner
 from regard.models.causal_classifier import CausalClassifier, causal_classifier
-from regard.models.cipher_gan import CipherGan, cipher_gan
+from regard.models.cipher_gan import cipher_gan
 from regard.models.classifier import classifier
 from regard.models.cold_fusion import cold_fusion
-from regard.models.decipherer import Decipherer
 from regard.models.deliberation import Deliberation, deliberation
-from regard.models.document_vectors import DocumentVectors, pv_dbow, pv_dm
-from regard.models.frequency_analysis import FrequencyAnalysis, frequency_analysis
-from regard.models.hierarchical import Hierarchical, hierarchical
+from regard.models.document_vectors import pv_dbow, pv_dm
+from regard.models.frequency_analysis import frequency_analysis
+from regard.models.hierarchical import hierarchical
 from regard.models.label_model import LabelModel
-from regard.models.language_model import LanguageModel, language_model
+from regard.models.language_model import language_model
 from regard.models.many_to_many import many_to_many
 from regard.models.masked_language_model import MaskedLanguageModel, masked_language_model
-from regard.models.memory_network import MemoryNetwork, memory_network
+from regard.models.memory_network import memory_network
 from regard.models.model import ROUTE, Generator, Model
 from regard.models.neural_turing_machine import neural_turing_machine
 from regard.models.next_sentence import next_sentence
-from regard.models.number_model import NumberModel
 from regard.models.one_to_many import one_to_many
 from regard.models.pair_classifier import pair_classifier
 from regard.models.pair_encoder import pair_encoder
 from regard.models.phrase_based import PhraseBased, phrase_based
-from regard.models.reader import SpanReader, reader
+from regard.models.reader import reader
 from regard.models.sequence_regressor import sequence_regressor
 from regard.models.settings import AttentionSettings
-from regard.models.tagger import Tagger, tagger
+from regard.models.tagger import tagger
 from regard.models.translator import Translator, translator
 from regard.models.two_pass import two_pass
-from regard.models.word_vectors import WordVectors, cbow, skip_gram
+from regard.models.word_vectors import cbow, skip_gram
 from regard.registry import Registry
 
 MODELS: Registry[Model] = Registry(
@@ -69,8 +67,6 @@ MODELS: Registry[Model] = Registry(
 )
 
 __all__ = [
-    "MODELS", "ROUTE", "AttentionSettings", "BidirectionalLanguageModel", "CausalClassifier", "CipherGan",
-    "Decipherer", "Deliberation", "DocumentVectors", "FrequencyAnalysis", "Generator", "Hierarchical", "LabelModel",
-    "LanguageModel", "MaskedLanguageModel", "MemoryNetwork", "Model", "NumberModel", "PhraseBased", "SpanReader",
-    "Tagger", "Translator", "WordVectors", "build_attention",
+    "MODELS", "ROUTE", "AttentionSettings", "CausalClassifier", "Deliberation", "Generator", "LabelModel",
+    "MaskedLanguageModel", "Model", "PhraseBased", "Translator", "build_attention",
 ]  # fmt: skip

@@ -8,7 +8,6 @@ from regard.reports.attended_words import attended_words_report
 from regard.reports.compare.compare import REPORT_PAGE, Request, compare_configs
 from regard.reports.compare.measure import gold_links
 from regard.reports.compare.plan import Budget
-from regard.reports.compare.summary import Compared
 from regard.reports.compare.tables import comparison_markdown, comparison_report
 from regard.reports.compare.train import failed_runs
 from regard.reports.confidence import calibrate_run, uncalibrated
@@ -24,18 +23,16 @@ from regard.reports.dictionary import (
 )
 from regard.reports.doctor import doctor_report
 from regard.reports.evaluation import evaluate
-from regard.reports.evaluation_report import Evaluation, System
+from regard.reports.evaluation_report import Evaluation
 from regard.reports.explanation_report import check_layer, explained_report, methods_of, sorted_words
 from regard.reports.explanations import grades_report
 from regard.reports.heads import heads_report
 from regard.reports.neighbourhood import nearest_report, neighbours_report
 
 __all__ = [
-    "REPORT_PAGE", "Budget", "Compared", "Evaluation", "Request", "System", "attended_words_report", "calibrate_run",
-    "check_layer", "compare_configs", "comparison_markdown", "comparison_report", "confidence_report",
-    "diagnosis_report", "dictionary_method", "dictionary_report",
-    "doctor_report", "evaluate", "explained_report", "failed_runs", "gold_links",
-    "grades_report", "heads_report", "learn_dictionary", "methods_of", "nearest_report", "neighbours_report",
-    "precision_report", "read_word_pairs", "sorted_words",
-    "uncalibrated", "write_mapped",
+    "REPORT_PAGE", "Budget", "Evaluation", "Request", "attended_words_report", "calibrate_run", "check_layer",
+    "compare_configs", "comparison_markdown", "comparison_report", "confidence_report", "diagnosis_report",
+    "dictionary_method", "dictionary_report", "doctor_report", "evaluate", "explained_report", "failed_runs",
+    "gold_links", "grades_report", "heads_report", "learn_dictionary", "methods_of", "nearest_report",
+    "neighbours_report", "precision_report", "read_word_pairs", "sorted_words", "uncalibrated", "write_mapped",
 ]  # fmt: skip

@@ -1,14 +1,6 @@
 """Answers of a model, as plain values: no torch here, so a server, a notebook and a page can hold them cheaply."""
 
-from regard.results.explanation import (
-    AttentionMap,
-    ColumnLink,
-    Explanation,
-    LabelledArray,
-    TokenRole,
-    Tokens,
-    WordRelevance,
-)
+from regard.results.explanation import AttentionMap, ColumnLink, Explanation, TokenRole, Tokens, WordRelevance
 from regard.results.prediction import (
     BETWEEN_ANSWERS,
     DocumentPrediction,
@@ -36,7 +28,6 @@ __all__ = [
     "ColumnLink",
     "DocumentPrediction",
     "Explanation",
-    "LabelledArray",
     "LexiconReport",
     "MemoryMatch",
     "Place",

@@ -18,5 +18,3 @@ ALIGNERS: Registry[AlignmentModel[Any]] = Registry(
         "ibm2": Ibm2,
     },
 )
-
-__all__ = ["ALIGNERS", "BagOfWordsClassifier"]

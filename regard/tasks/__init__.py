@@ -20,7 +20,7 @@ from regard.tasks.phrases import PhrasesTask
 from regard.tasks.question_answering import QuestionAnsweringTask
 from regard.tasks.reading import ReadingTask
 from regard.tasks.regression import PairRegressionTask, RegressionTask
-from regard.tasks.spec import TaskSpec, Wording
+from regard.tasks.spec import Wording
 from regard.tasks.tagging import TaggingTask
 from regard.tasks.task import Task
 from regard.tasks.translation import TranslationTask
@@ -59,5 +59,13 @@ def task_class(name: str) -> type[Task]:
     return cast(type[Task], TASKS[name])
 
 
-__all__ = ["TASKS", "Examples", "LanguageModelTask", "Measure", "Outcome", "Task", "TaskSpec", "TranslationTask",
-           "Wording", "task_class"]  # fmt: skip
+__all__ = [
+    "TASKS",
+    "Examples",
+    "Measure",
+    "Outcome",
+    "Task",
+    "TranslationTask",
+    "Wording",
+    "task_class",
+]

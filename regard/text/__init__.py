@@ -55,4 +55,4 @@ def load_tokenizer(folder: Path) -> Tokenizer:
     return MaskedTokenizer(made) if (folder / MASK_FILE).exists() else made
 
 
-__all__ = ["TOKENIZERS", "MaskedTokenizer", "Recipe", "Tokenizer", "clean", "load_tokenizer", "train_tokenizer"]
+__all__ = ["TOKENIZERS", "Tokenizer", "clean", "load_tokenizer", "train_tokenizer"]

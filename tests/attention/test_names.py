@@ -11,8 +11,9 @@ from regard.attention import SCORES, SPANS, WEIGHTINGS
 from regard.attention.recipes import RECIPES
 from regard.config import as_values, parse_changes, read_settings
 from regard.errors import ConfigError
-from regard.experiment import IN_PYTHON, MECHANISMS, PARTS, TABLES, Experiment, schema
+from regard.experiment import MECHANISMS, PARTS, TABLES, Experiment, schema
 from regard.experiment.names import NAMES, PLACES, clashes, look_up, look_up_place, names_of
+from regard.experiment.tables import IN_PYTHON
 from regard.models import build_attention
 
 DIM = 16

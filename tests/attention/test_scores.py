@@ -9,7 +9,7 @@ from torch.nn import functional
 from torch.testing import assert_close
 
 from regard.attention import Attention, Heads
-from regard.attention.kernels import masked_softmax
+from regard.attention.kernels.softmax import masked_softmax
 from regard.attention.scores.additive import AdditiveScore
 from regard.attention.scores.dot import DotScore
 from regard.attention.scores.scaled_dot import ScaledDotScore

@@ -2,7 +2,9 @@
 
 import pytest
 
-from regard.augmentations import AUGMENTATIONS, AnnotatedTerms, AugmentedPairs, FuzzyMatches, SourceHints, TermHint
+from regard.augmentations import AUGMENTATIONS, AugmentedPairs, SourceHints, TermHint
+from regard.augmentations.fuzzy_matches import FuzzyMatches
+from regard.augmentations.terms import AnnotatedTerms
 from regard.data.examples import Example
 from regard.data.readers.reader import Reader
 from regard.errors import DataError

@@ -25,8 +25,9 @@ from regard.errors import ConfigError, DataError, TooLongError
 from regard.predictor.setup import NATIVE
 from regard.predictor.source_context import SourceContext
 from regard.results import Explanation, Prediction
-from regard.tasks import LanguageModelTask, TranslationTask
+from regard.tasks import TranslationTask
 from regard.tasks.classification import ClassificationTask
+from regard.tasks.language_model import LanguageModelTask
 from regard.tasks.tagging import TaggingTask
 
 ROOT = Path(__file__).parents[2]

@@ -7,19 +7,13 @@ import math
 import pytest
 from rich.console import Console
 
-from regard.answers import (
-    ANSWERS,
-    LabelPrediction,
-    LabelsPrediction,
-    NearestPrediction,
-    NumberPrediction,
-    NumbersPrediction,
-    SpanPrediction,
-    SymbolsPrediction,
-    TagsPrediction,
-    answer_of,
-    show,
-)
+from regard.answers import ANSWERS, LabelPrediction, NearestPrediction, answer_of, show
+from regard.answers.labels import LabelsPrediction
+from regard.answers.number import NumberPrediction
+from regard.answers.numbers import NumbersPrediction
+from regard.answers.span import SpanPrediction
+from regard.answers.symbols import SymbolsPrediction
+from regard.answers.tags import TagsPrediction
 from regard.data.columns import TextColumn
 from regard.evaluation import METRICS
 from regard.evaluation.metric import corpus_of

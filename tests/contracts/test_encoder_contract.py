@@ -6,7 +6,8 @@ from torch import nn
 from torch.testing import assert_close
 
 from regard.attention import Sockets
-from regard.encoders import ENCODERS, Encoder
+from regard.encoders import ENCODERS
+from regard.encoders.encoder import Encoder
 from regard.layers.recurrent import RECURRENT
 from regard.models import AttentionSettings, build_attention
 from regard.records import Sequences

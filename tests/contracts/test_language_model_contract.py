@@ -15,7 +15,8 @@ from regard.errors import ConfigError
 from regard.layers.embedders.words import WordEmbedder
 from regard.layers.normalisation import NORMALISATIONS
 from regard.layers.recurrent import RECURRENT
-from regard.models import AttentionSettings, LanguageModel, build_attention
+from regard.models import AttentionSettings, build_attention
+from regard.models.language_model import LanguageModel
 from regard.models.translator import shifted
 from regard.records import BOS, EOS, PAD, Batch, Sequences
 from regard.registry import Choice

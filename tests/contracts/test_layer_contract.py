@@ -6,8 +6,10 @@ from torch import Tensor, nn
 from torch.testing import assert_close
 
 from regard.layers.complex_numbers import ComplexLstm, complex_convolution
-from regard.layers.convolutional import Chain, Convolution, GatedBlock, MultiplicativeUnit, ResidualBlock
-from regard.layers.feedforwards import FEEDFORWARDS, FeedForward, PositionWise
+from regard.layers.convolutional import Chain, Convolution, GatedBlock, ResidualBlock
+from regard.layers.convolutional.residual_block import MultiplicativeUnit
+from regard.layers.feedforwards import FEEDFORWARDS, FeedForward
+from regard.layers.feedforwards.position_wise import PositionWise
 from regard.layers.histories import HISTORIES
 from regard.layers.key_value import STATE_PARTS, KeyValueLayer
 from regard.layers.layer import Layer

@@ -4,16 +4,13 @@ import json
 
 import pytest
 
-from regard.answers import (
-    LabelPrediction,
-    LabelsPrediction,
-    NearestPrediction,
-    NumberPrediction,
-    NumbersPrediction,
-    SpanPrediction,
-    SymbolsPrediction,
-    TagsPrediction,
-)
+from regard.answers import LabelPrediction, NearestPrediction
+from regard.answers.labels import LabelsPrediction
+from regard.answers.number import NumberPrediction
+from regard.answers.numbers import NumbersPrediction
+from regard.answers.span import SpanPrediction
+from regard.answers.symbols import SymbolsPrediction
+from regard.answers.tags import TagsPrediction
 from regard.explain import to_json
 from regard.predictor.line_answers import LineFormat
 from regard.results import DocumentPrediction, Prediction, TextPrediction

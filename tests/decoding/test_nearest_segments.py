@@ -9,9 +9,9 @@ from networks import build_translator
 from torch.testing import assert_close
 
 from regard.data.columns import TextColumn
-from regard.decoding import FEATURES, SEARCHES, Requirement, Requirements, SearchEngine, Surroundings
+from regard.decoding import FEATURES, SEARCHES, Requirement, Requirements, SearchEngine
 from regard.decoding.beam import BeamSearch
-from regard.decoding.features import nearest_segments
+from regard.decoding.features import Surroundings, nearest_segments
 from regard.decoding.features.nearest_segments import NearestSegmentsFeature, SegmentStates
 from regard.decoding.phrases import Phrase
 from regard.decoding.shortlist import Shortlist

@@ -10,7 +10,8 @@ from language import model_of
 from torch.testing import assert_close
 
 from regard.data.columns import TextColumn
-from regard.decoding import FEATURES, BeamSearch, GreedySearch, SearchEngine, Surroundings
+from regard.decoding import FEATURES, BeamSearch, GreedySearch, SearchEngine
+from regard.decoding.features import Surroundings
 from regard.decoding.features.language_model import LanguageModelFeature
 from regard.decoding.features.lexicon import LexiconFeature
 from regard.decoding.features.missing_words import MissingWordsFeature

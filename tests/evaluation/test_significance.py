@@ -11,13 +11,20 @@ from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.significance import PairedTest
 
 from regard.errors import ConfigError, RegardError
-from regard.evaluation import METRICS, confidence_interval, paired_bootstrap
+from regard.evaluation import METRICS, paired_bootstrap
 from regard.evaluation.bleu import Bleu
 from regard.evaluation.chrf import Chrf
 from regard.evaluation.exact_match import ExactMatch
 from regard.evaluation.log_loss import ProbabilityMetric
 from regard.evaluation.metric import corpus_of
-from regard.evaluation.significance import EXCHANGES, RESAMPLES, RESAMPLING_SEED, gain_p_values, resampled
+from regard.evaluation.significance import (
+    EXCHANGES,
+    RESAMPLES,
+    RESAMPLING_SEED,
+    confidence_interval,
+    gain_p_values,
+    resampled,
+)
 from regard.registry import Choice
 
 WORDS = ["the", "a", "cat", "dog", "house", "river", "sees", "finds", "small", "green", "old", "and", "or", "with"]

@@ -9,7 +9,8 @@ from typer.testing import CliRunner
 
 from regard.cli.app import app
 from regard.errors import ConfigError
-from regard.experiment import PARTS, TABLES, catalogue, defaults_for, load_experiment, read_experiment, schema
+from regard.experiment import PARTS, TABLES, catalogue, load_experiment, read_experiment, schema
+from regard.experiment.sizes import defaults_for
 
 
 @pytest.fixture

@@ -7,7 +7,9 @@ import pytest
 from explanations import of_hops, of_label
 from rich.console import Console
 
-from regard.answers import LabelPrediction, SpanPrediction, TagsPrediction, show
+from regard.answers import LabelPrediction, show
+from regard.answers.span import SpanPrediction
+from regard.answers.tags import TagsPrediction
 from regard.results import AttentionMap, Prediction
 
 TOKENS = [" a", " fine", " film", "</s>"]

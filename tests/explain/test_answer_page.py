@@ -6,7 +6,9 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from explanations import of_hops, of_label
 
-from regard.answers import LabelPrediction, SpanPrediction, TagsPrediction
+from regard.answers import LabelPrediction
+from regard.answers.span import SpanPrediction
+from regard.answers.tags import TagsPrediction
 from regard.explain import page, to_json
 from regard.predictor.predictions import Predictions
 from regard.results import AttentionMap

@@ -9,8 +9,8 @@ from engines import sent
 from networks import build_translator
 from tasks import engine_of, translation_of
 
-from regard.explain import Flag, diagnose, to_json
-from regard.explain.diagnosis import other_numbers, repeated_words, unattended, unsure, untranslated
+from regard.explain import to_json
+from regard.explain.diagnosis import Flag, diagnose, other_numbers, repeated_words, unattended, unsure, untranslated
 from regard.explain.translation_faults import FaultFinder
 from regard.predictor import Predictor
 from regard.registry import Choice

@@ -2,7 +2,8 @@
 
 import pytest
 
-from regard.answers import LabelPrediction, TagsPrediction
+from regard.answers import LabelPrediction
+from regard.answers.tags import TagsPrediction
 from regard.explain import to_json
 from regard.explain.maps import without_end
 from regard.results import AttentionMap, ColumnLink, Explanation, Prediction, TokenRole, Tokens

@@ -13,7 +13,8 @@ from typing import Any
 
 from explanations import of_label
 
-from regard.answers import LabelPrediction, TagsPrediction
+from regard.answers import LabelPrediction
+from regard.answers.tags import TagsPrediction
 from regard.explain import page, to_json
 from regard.explain.frame import filled
 from regard.results import AttentionMap, Explanation, Prediction, SearchNode, SearchTree

@@ -11,10 +11,11 @@ from torch import Tensor
 from regard.decoders import DECODERS
 from regard.decoders.decoder import Decoder, DecoderState
 from regard.layers.embedders import Embedder
-from regard.models import AttentionSettings, LanguageModel
+from regard.models import AttentionSettings
+from regard.models.language_model import LanguageModel
 from regard.records import Decoded, Encoded
 from regard.registry import Choice
-from regard.tasks import LanguageModelTask
+from regard.tasks.language_model import LanguageModelTask
 from regard.text import train_tokenizer
 
 SMALL = {"num_layers": 2, "feedforward_dim": 12, "hidden_dim": 8}

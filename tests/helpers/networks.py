@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from regard.data.columns import Column
-from regard.models import MODELS, LanguageModel, Translator
+from regard.models import MODELS, Translator
+from regard.models.language_model import LanguageModel
 from regard.registry import Choice
 
 

@@ -9,7 +9,8 @@ from regard.models import Model
 from regard.predictor import Predictor
 from regard.registry import Choice
 from regard.results import Prediction
-from regard.tasks import Examples, LanguageModelTask, Measure, Outcome, Task, TranslationTask
+from regard.tasks import Examples, Measure, Outcome, Task, TranslationTask
+from regard.tasks.language_model import LanguageModelTask
 from regard.text import Tokenizer
 
 

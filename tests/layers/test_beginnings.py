@@ -9,10 +9,12 @@ from torch import Tensor
 from regard.attention import Sockets
 from regard.decoders.convolutional import ConvolutionalDecoder
 from regard.encoders.convolutional import ConvolutionalEncoder
-from regard.layers.convolutional import GatedBlock, WeightNormalised
+from regard.layers.convolutional import GatedBlock
+from regard.layers.convolutional.convolution import WeightNormalised
 from regard.layers.embedders import EMBEDDERS
 from regard.layers.embedders.words import WordEmbedder
-from regard.layers.feedforwards import FEEDFORWARDS, PositionWise
+from regard.layers.feedforwards import FEEDFORWARDS
+from regard.layers.feedforwards.position_wise import PositionWise
 from regard.layers.histories.average import AverageAttention
 from regard.layers.positions.learned import LearnedPosition
 from regard.layers.recurrent.sru import SruLayer

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from regard.layers.feedforwards import PositionWise
+from regard.layers.feedforwards.position_wise import PositionWise
 from regard.layers.transformer_block import BlockPast, TransformerBlock
 from regard.models import AttentionSettings, build_attention
 from regard.records import Encoded

@@ -10,7 +10,8 @@ from torch.testing import assert_close
 from regard.decoding import GreedySearch
 from regard.errors import ConfigError
 from regard.layers.recurrent import RECURRENT
-from regard.models import MODELS, ROUTE, BidirectionalLanguageModel
+from regard.models import MODELS, ROUTE
+from regard.models.bidirectional_language_model import BidirectionalLanguageModel
 from regard.records import BOS, EOS, PAD, Batch, Sequences
 from regard.registry import Choice
 from regard.tasks.language_model import COUNTED

@@ -9,7 +9,8 @@ from torch.testing import assert_close
 from regard.decoding import BeamSearch
 from regard.errors import ConfigError
 from regard.heads import HEADS
-from regard.models import MODELS, ROUTE, LanguageModel, Translator
+from regard.models import MODELS, ROUTE, Translator
+from regard.models.language_model import LanguageModel
 from regard.records import BOS, EOS, PAD, Batch, Sequences
 from regard.registry import Choice
 from regard.runs.initial import names_by_part

@@ -9,8 +9,8 @@ from regard.data.columns import Columns, learn_columns
 from regard.data.examples import Example
 from regard.errors import ConfigError
 from regard.layers.by_sentence import SENTENCES
-from regard.models import MODELS, Hierarchical
-from regard.models.hierarchical import BOTH
+from regard.models import MODELS
+from regard.models.hierarchical import BOTH, Hierarchical
 from regard.records import Batch, Sequences
 from regard.registry import Choice
 from regard.tasks.classification import ClassificationTask

@@ -12,8 +12,8 @@ from regard.data.columns import learn_columns
 from regard.data.examples import Example
 from regard.errors import ConfigError
 from regard.heads.reading.span_head import TINY
-from regard.models import MODELS, SpanReader
-from regard.models.reader import occurrences
+from regard.models import MODELS
+from regard.models.reader import SpanReader, occurrences
 from regard.pieces import EOS, PAD
 from regard.records import Sequences
 from regard.registry import Choice

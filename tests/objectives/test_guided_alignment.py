@@ -12,7 +12,7 @@ from regard.errors import ConfigError
 from regard.models import ROUTE, AttentionSettings, Translator
 from regard.objectives import PENALTIES, Context, PenalisedObjective, build_penalties
 from regard.objectives.likelihood import LikelihoodObjective
-from regard.objectives.penalties import Penalty
+from regard.objectives.penalties.penalty import Penalty
 from regard.records import EOS, PAD, Batch, Sequences
 from regard.registry import Choice
 

@@ -6,7 +6,9 @@ import pytest
 from networks import build_translator
 from tasks import engine_of, translation_of
 
-from regard.answers import LabelPrediction, SpanPrediction, TagsPrediction
+from regard.answers import LabelPrediction
+from regard.answers.span import SpanPrediction
+from regard.answers.tags import TagsPrediction
 from regard.predictor import Predictor
 from regard.predictor.confidence import abstained
 from regard.registry import Choice

@@ -18,13 +18,15 @@ from regard.errors import TrainingError
 from regard.experiment import RerankSettings
 from regard.explain.frame import static
 from regard.predictor import load
-from regard.recipes.best import BEST_STEPS, page, phrases, program
+from regard.recipes.best import page, phrases, program
 from regard.recipes.best import step as step_module
 from regard.recipes.best.pairs import BestTexts, make_texts, write_lines
 from regard.recipes.best.phrases import PhraseTimes, PhraseTuning
 from regard.recipes.best.step import NoGainError
+from regard.recipes.best.steps import BEST_STEPS
 from regard.recipes.best.workshop import Workshop, copied_run
-from regard.reports.forecast import Band, Forecast, Road
+from regard.reports.forecast import Band
+from regard.reports.forecast.forecast import Forecast, Road
 from regard.reports.report import Report
 from regard.results import TextPrediction
 from regard.runs import Run, RunFolder

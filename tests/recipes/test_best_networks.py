@@ -12,9 +12,10 @@ from regard.errors import CheckpointError
 from regard.experiment import read_experiment, time_plan
 from regard.experiment.time_plan import TrainingPace
 from regard.predictor import load
-from regard.recipes.best import BEST_STEPS, networks, page, phrases, program
+from regard.recipes.best import networks, page, phrases, program
 from regard.recipes.best.pairs import BestTexts, write_lines
 from regard.recipes.best.step import StepResult
+from regard.recipes.best.steps import BEST_STEPS
 from regard.recipes.best.workshop import Workshop
 from regard.reports.forecast import coefficients
 from regard.results import TextPrediction

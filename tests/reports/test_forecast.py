@@ -15,23 +15,20 @@ from regard.errors import ConfigError, DataError
 from regard.experiment import time_plan
 from regard.reports.forecast import (
     Band,
-    Forecast,
-    LearningCurve,
     LinearFit,
     PairsFacts,
     PilotFit,
-    Road,
     SlopePriors,
-    eigenvector_distance,
     forecast,
     forecast_pairs,
     forecast_report,
-    read_coefficients,
-    split_pairs,
 )
-from regard.reports.forecast.coefficients import NetworkFacts
+from regard.reports.forecast.coefficients import NetworkFacts, read_coefficients
+from regard.reports.forecast.forecast import Forecast, Road, split_pairs
+from regard.reports.forecast.learning_curve import LearningCurve
 from regard.reports.forecast.unpaired import (
     domain_overlap,
+    eigenvector_distance,
     laplacian_spectrum,
     neighbour_graph,
     shared_strings,

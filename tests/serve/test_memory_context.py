@@ -9,7 +9,7 @@ from questions import ask
 from small_runs import SMALL, regard
 
 import regard as package
-from regard.augmentations import FuzzyMatches
+from regard.augmentations.fuzzy_matches import FuzzyMatches
 from regard.documents.glossary import Glossary
 from regard.memory import TranslationMemory, TranslationUnit
 from regard.predictor.source_context import SourceContext

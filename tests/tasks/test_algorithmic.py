@@ -6,7 +6,7 @@ from small_runs import regard as command
 from torch.testing import assert_close
 
 import regard
-from regard.answers import NumbersPrediction
+from regard.answers.numbers import NumbersPrediction
 from regard.attention import recording
 from regard.data.columns.numbers import NumbersColumn
 from regard.models import MODELS, Model

@@ -7,7 +7,7 @@ import pytest
 from small_runs import regard as command
 from small_runs import unsaid
 
-from regard.answers import SymbolsPrediction
+from regard.answers.symbols import SymbolsPrediction
 from regard.errors import RegardError
 from regard.predictor import load
 from regard.reports import evaluate

@@ -12,7 +12,7 @@ from torch.testing import assert_close
 from regard.decoding import FEATURES, SEARCHES
 from regard.errors import ConfigError, DataError
 from regard.heads.linear import LinearHead
-from regard.models import LanguageModel
+from regard.models.language_model import LanguageModel
 from regard.records import EOS
 from regard.registry import Choice
 from regard.runs.validation import Validation

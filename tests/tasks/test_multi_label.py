@@ -9,8 +9,7 @@ from small_runs import figures_of, trained_in
 from small_runs import regard as command
 
 import regard
-from regard.answers import LabelsPrediction
-from regard.answers.labels import LabelsAnswer
+from regard.answers.labels import LabelsAnswer, LabelsPrediction
 from regard.data.columns import learn_columns
 from regard.data.columns.label_set import LabelSetColumn
 from regard.data.examples import Example

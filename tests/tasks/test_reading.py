@@ -10,7 +10,8 @@ from rich.console import Console
 from small_runs import regard as command
 
 import regard
-from regard.answers import SpanPrediction, show
+from regard.answers import show
+from regard.answers.span import SpanPrediction
 from regard.data.columns import learn_columns
 from regard.data.examples import Example
 from regard.errors import DataError

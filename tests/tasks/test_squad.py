@@ -10,8 +10,7 @@ from small_runs import figures_of, trained_in, unsaid
 from small_runs import regard as command
 
 import regard
-from regard.answers import SpanPrediction
-from regard.answers.span import SpanAnswer
+from regard.answers.span import SpanAnswer, SpanPrediction
 from regard.data.columns import learn_columns
 from regard.data.examples import Example
 from regard.errors import ConfigError, DataError

@@ -3,7 +3,8 @@
 import pytest
 
 from regard.registry import Choice
-from regard.text import TOKENIZERS, MaskedTokenizer, Tokenizer, load_tokenizer, train_tokenizer
+from regard.text import TOKENIZERS, Tokenizer, load_tokenizer, train_tokenizer
+from regard.text.mask_piece import MaskedTokenizer
 
 TEXTS = ["the dog, runs. a cat sleeps here now"] * 3
 LOSSLESS = [name for name in TOKENIZERS if TOKENIZERS[name].lossless]

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.evaluation import METRICS
-from regard.tasks import LanguageModelTask, TranslationTask
+from regard.tasks import TranslationTask
+from regard.tasks.language_model import LanguageModelTask
 from regard.tasks.task import measure_of
 from regard.training.model_selection import EarlyStopping
 

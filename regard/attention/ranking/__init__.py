@@ -14,17 +14,6 @@ from regard.attention.scores.scaled_dot import ScaledDotScore
 from regard.attention.spans.everywhere import EverywhereSpan
 from regard.attention.weightings.softmax import SoftmaxWeighting
 
-__all__ = [
-    "RankingAttention",
-    "expected_dcg",
-    "ndcg",
-    "order",
-    "order_loss",
-    "places_by_places",
-    "places_by_results",
-    "results_by_places",
-]
-
 
 def expected_dcg(weights: Tensor, relevance: Tensor) -> Tensor:
     """sum_p sum_j weights_pj (2^relevance_j - 1) / log2(p + 2), p from 0: weights (..., place, result) → (...)."""

@@ -71,10 +71,8 @@ __all__ = [
     "CheckedReader",
     "Fold",
     "HoldOut",
-    "JsonlReader",
     "ParallelReader",
     "Reader",
     "Stretch",
-    "TsvReader",
     "reader_class",
 ]

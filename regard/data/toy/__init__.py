@@ -73,6 +73,3 @@ def combinations(tree: RuleTree) -> Iterator[tuple[str, str]]:
 def in_test(sentence: RuleTree) -> bool:
     """Return whether the sentence holds a combination of the test set."""
     return any(is_held_out(*pair) for pair in combinations(sentence))
-
-
-__all__ = ["LANGUAGES", "pairs"]

@@ -27,4 +27,4 @@ QUALITY_FEATURES: Registry[QualityFeature] = Registry(
     },
 )
 
-__all__ = ["QUALITY_FEATURES", "QualityFeature", "WrittenSentence"]
+__all__ = ["QUALITY_FEATURES", "WrittenSentence"]

@@ -26,4 +26,4 @@ FEEDFORWARDS: Registry[FeedForward] = Registry(
 FeedForwardChoice = Annotated[Choice, PartOf(FEEDFORWARDS), Doc("Feed-forward sublayer of each block.")]
 
 
-__all__ = ["FEEDFORWARDS", "FeedForward", "FeedForwardChoice", "PositionWise"]
+__all__ = ["FEEDFORWARDS", "FeedForward", "FeedForwardChoice"]

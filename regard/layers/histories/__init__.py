@@ -15,5 +15,3 @@ HISTORIES: Registry[Layer] = Registry(
 )
 
 HistoryChoice = Annotated[Choice, PartOf(HISTORIES)]
-
-__all__ = ["HISTORIES", "HistoryChoice"]

@@ -101,6 +101,3 @@ def noise_contrast(inputs: Tensor, outputs: Tensor, contexts: Tensor, targets: T
         fused_contrast if not is_plain() and may_fuse_contrast(inputs, outputs, contexts, targets) else plain_contrast
     )
     return compute(inputs, outputs, contexts, targets, mean=mean)
-
-
-__all__ = ["noise_contrast"]

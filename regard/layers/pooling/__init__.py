@@ -6,12 +6,12 @@ from regard.layers.pooling.convolutional_query import ConvolutionalQueryPooling
 from regard.layers.pooling.featurewise import FeaturewisePooling
 from regard.layers.pooling.feedforward import FeedForwardPooling
 from regard.layers.pooling.first import FirstPooling
-from regard.layers.pooling.hierarchical import HierarchicalPooling, each_sentence
+from regard.layers.pooling.hierarchical import HierarchicalPooling
 from regard.layers.pooling.last import LastPooling
 from regard.layers.pooling.max import MaxPooling
 from regard.layers.pooling.mean import MeanPooling
 from regard.layers.pooling.pooling import Pooling
-from regard.layers.pooling.query import QueryPooling, windows_mask
+from regard.layers.pooling.query import QueryPooling
 from regard.layers.pooling.sliced import SlicedPooling
 from regard.layers.pooling.structured import StructuredPooling
 from regard.layers.pooling.tanh_attention import TanhAttentionPooling
@@ -36,4 +36,4 @@ POOLINGS: Registry[Pooling] = Registry(
     },
 )
 
-__all__ = ["POOLINGS", "HierarchicalPooling", "Pooling", "each_sentence", "windows_mask"]
+__all__ = ["POOLINGS", "HierarchicalPooling", "Pooling"]

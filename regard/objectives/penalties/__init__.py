@@ -30,6 +30,3 @@ def build_penalties(choices: Sequence[Choice]) -> dict[str, Penalty]:
         before = sum(other.name == choice.name for other in choices[:place])
         penalties[choice.name if not before else f"{choice.name}_{before + 1}"] = PENALTIES.build(choice)
     return penalties
-
-
-__all__ = ["PENALTIES", "Penalty", "build_penalties"]

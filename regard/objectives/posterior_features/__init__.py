@@ -10,5 +10,3 @@ POSTERIOR_FEATURES: Registry[PosteriorFeature] = Registry(
     {"length_ratio": LengthRatioFeature, "word_pairs": WordPairsFeature},
     within="objective={{name: posterior_regularisation, features: {part}}}",
 )
-
-__all__ = ["POSTERIOR_FEATURES", "PosteriorFeature"]

@@ -7,5 +7,3 @@ from regard.registry import Registry
 REWARDS: Registry[Reward] = Registry(
     REWARDS_PLACE, {"coherence": CoherenceReward}, within="objective={{name: minimum_risk, rewards: {part}}}"
 )
-
-__all__ = ["REWARDS", "Reward"]

@@ -2,6 +2,5 @@
 
 from regard.recipes.best.pairs import default_folder
 from regard.recipes.best.program import BestRequest, advised_command, best_translator, phrases_advice
-from regard.recipes.best.steps import BEST_STEPS
 
-__all__ = ["BEST_STEPS", "BestRequest", "advised_command", "best_translator", "default_folder", "phrases_advice"]
+__all__ = ["BestRequest", "advised_command", "best_translator", "default_folder", "phrases_advice"]

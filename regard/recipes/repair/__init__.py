@@ -12,18 +12,9 @@ from regard.errors import ConfigError
 from regard.exchange.import_run import run_of_weights
 from regard.pieces import SPECIALS
 from regard.predictor import Predictor, load
-from regard.recipes.repair.faults import (
-    FaultLinks,
-    OldAnswers,
-    RepairPair,
-    is_related,
-    replaced,
-    stand_ins,
-    word_set,
-    wrong_links,
-)
+from regard.recipes.repair.faults import FaultLinks, OldAnswers, is_related, replaced, stand_ins, word_set, wrong_links
 from regard.recipes.repair.proof import Repaired, proved
-from regard.recipes.repair.texts import MOST_REPAIRS, OTHERS, RepairRequest, RepairTexts, repair_texts
+from regard.recipes.repair.texts import RepairRequest, RepairTexts, repair_texts
 from regard.recipes.repair.training import Lesson, RepairTrainer, Transfer, answers
 from regard.runs import RunFolder
 from regard.runs.texts import Say
@@ -106,4 +97,4 @@ def _near(texts: RepairTexts) -> list[str]:
     return near + rest[:_ANCHORS]
 
 
-__all__ = ["MOST_REPAIRS", "OTHERS", "RepairPair", "RepairRequest", "Repaired", "answers", "repair"]
+__all__ = ["RepairRequest", "answers", "repair"]

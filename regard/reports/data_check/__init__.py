@@ -1,8 +1,6 @@
 """A check of parallel text: faults of pairs ranked, a page, a clean copy."""
 
 from regard.reports.data_check.check_data import (
-    DataCheck,
-    PairFault,
     check_data,
     clean_report,
     data_check_page,
@@ -14,8 +12,6 @@ from regard.reports.data_check.check_data import (
 )
 
 __all__ = [
-    "DataCheck",
-    "PairFault",
     "check_data",
     "clean_report",
     "data_check_page",

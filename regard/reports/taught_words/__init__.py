@@ -1,6 +1,6 @@
 """The training pairs that taught a word of a translation."""
 
-from regard.reports.taught_words.evidence import EVERY_WORD, Evidence, TaughtWord, taught_words
-from regard.reports.taught_words.pair_index import PairIndex, TaughtPair, run_index
+from regard.reports.taught_words.evidence import taught_words
+from regard.reports.taught_words.pair_index import PairIndex, run_index
 
-__all__ = ["EVERY_WORD", "Evidence", "PairIndex", "TaughtPair", "TaughtWord", "run_index", "taught_words"]
+__all__ = ["PairIndex", "run_index", "taught_words"]

@@ -3,7 +3,7 @@
 Only `worker`, `answering` and `model_info` need torch; they run in a model's process.
 """
 
-from regard.serve.engine.capacity import Batched, Limits, cores
+from regard.serve.engine.capacity import Batched, Limits
 from regard.serve.engine.engine import Engine
 from regard.serve.engine.engines import Engines, open_engines
 from regard.serve.engine.faults import (
@@ -38,6 +38,5 @@ __all__ = [
     "TooLate",
     "TooLong",
     "Unreadable",
-    "cores",
     "open_engines",
 ]

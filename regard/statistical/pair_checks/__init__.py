@@ -3,7 +3,7 @@
 from typing import cast
 
 from regard.registry import Registry
-from regard.statistical.pair_checks.check import CLEAR_FAULT, Finding, PairCheck, PairCorpus, TextPair
+from regard.statistical.pair_checks.check import CLEAR_FAULT, PairCheck, PairCorpus, TextPair
 from regard.statistical.pair_checks.copied import CopiedSource
 from regard.statistical.pair_checks.empty import EmptySide
 from regard.statistical.pair_checks.encoding import WrongEncoding
@@ -39,4 +39,4 @@ def check_class(name: str) -> type[PairCheck]:
     return cast(type[PairCheck], PAIR_CHECKS[name])
 
 
-__all__ = ["CLEAR_FAULT", "PAIR_CHECKS", "Finding", "PairCheck", "PairCorpus", "TextPair", "check_class"]
+__all__ = ["CLEAR_FAULT", "PAIR_CHECKS", "PairCorpus", "TextPair", "check_class"]

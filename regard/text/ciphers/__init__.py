@@ -16,4 +16,4 @@ CIPHERS: Registry[Cipher] = Registry(
     within="data.train={{name: ciphered, file: FILE, cipher: {part}}}",
 )
 
-__all__ = ["CIPHERS", "Cipher", "Symbols", "cut_symbols", "join_symbols"]
+__all__ = ["CIPHERS", "Symbols", "cut_symbols", "join_symbols"]

@@ -38,4 +38,4 @@ def perturbation_of(spelled: str) -> Choice:
         raise ConfigError(PERTURBATIONS.place, problem, f"{name}:0.1") from None
 
 
-__all__ = ["PERTURBATIONS", "Perturbation", "changeable_words", "perturbation_of"]
+__all__ = ["PERTURBATIONS", "changeable_words", "perturbation_of"]

@@ -9,8 +9,9 @@ from torch.nn import functional
 from torch.testing import assert_close
 
 from regard.errors import ConfigError
-from regard.layers.convolutional import Chain, Convolution, GatedBlock, MultiplicativeUnit, ResidualBlock, projection
+from regard.layers.convolutional import Chain, Convolution, GatedBlock, ResidualBlock, projection
 from regard.layers.convolutional.gated_block import glu, gtu
+from regard.layers.convolutional.residual_block import MultiplicativeUnit
 
 LENGTH, DIM = 6, 4
 

@@ -8,7 +8,7 @@ from torch.nn import functional
 from torch.testing import assert_close
 
 from regard.layers.convolutional import Chain, Convolution, GatedBlock, ResidualBlock
-from regard.layers.feedforwards import PositionWise
+from regard.layers.feedforwards.position_wise import PositionWise
 
 BATCH, LENGTH, INPUT, DIM = 3, 9, 4, 5
 

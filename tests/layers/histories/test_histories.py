@@ -8,7 +8,7 @@ from torch.testing import assert_close
 from regard.attention import Attention, Sockets
 from regard.decoders.transformer import TransformerDecoder
 from regard.layers.embedders.words import WordEmbedder
-from regard.layers.feedforwards import PositionWise
+from regard.layers.feedforwards.position_wise import PositionWise
 from regard.layers.histories import HISTORIES
 from regard.layers.histories.average import AverageAttention
 from regard.layers.histories.recurrent import RecurrentHistory

@@ -11,14 +11,15 @@ from regard.attention import Attention, recording
 from regard.attention.scores.dot import DotScore
 from regard.attention.spans.everywhere import EverywhereSpan
 from regard.attention.weightings.softmax import SoftmaxWeighting
-from regard.layers.pooling import POOLINGS, HierarchicalPooling, each_sentence, windows_mask
+from regard.layers.pooling import POOLINGS, HierarchicalPooling
 from regard.layers.pooling.attention import AttentionPooling
 from regard.layers.pooling.featurewise import FeaturewisePooling
 from regard.layers.pooling.feedforward import FeedForwardPooling
+from regard.layers.pooling.hierarchical import each_sentence
 from regard.layers.pooling.last import LastPooling
 from regard.layers.pooling.max import MaxPooling
 from regard.layers.pooling.mean import MeanPooling
-from regard.layers.pooling.query import QueryPooling
+from regard.layers.pooling.query import QueryPooling, windows_mask
 from regard.layers.pooling.structured import StructuredPooling
 from regard.registry import Choice
 

@@ -11,7 +11,6 @@ from regard.errors import ConfigError, DataError
 from regard.http_body import KEY_VARIABLE
 from regard.reports.behaviour import (
     BADGE,
-    BehaviourResults,
     CodePair,
     behaviour_report,
     check_contestants,
@@ -19,7 +18,7 @@ from regard.reports.behaviour import (
     open_contestants,
     read_suites,
 )
-from regard.reports.behaviour.behaviour import SuiteFault, SuiteResult
+from regard.reports.behaviour.behaviour import BehaviourResults, SuiteFault, SuiteResult
 from regard.reports.behaviour.contestants import key_variable
 from regard.reports.behaviour.suite import behaviour_texts
 

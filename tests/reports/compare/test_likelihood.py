@@ -14,7 +14,7 @@ from regard.reports import evaluate
 from regard.reports.compare import train
 from regard.reports.compare.statistics import figures
 from regard.runs.validation import Validation
-from regard.tasks import LanguageModelTask
+from regard.tasks.language_model import LanguageModelTask
 from regard.tasks.task import outcome_of
 
 LINES = ["the man has a cat", "", "the dog sees a cow", "a", "", "the cow sees the man"]

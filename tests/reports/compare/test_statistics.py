@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from tasks import statistics_of
 
-from regard.evaluation import METRICS, confidence_interval, paired_bootstrap
+from regard.evaluation import METRICS, paired_bootstrap
 from regard.evaluation.metric import corpus_of
-from regard.evaluation.significance import RESAMPLING_SEED
+from regard.evaluation.significance import RESAMPLING_SEED, confidence_interval
 from regard.registry import Choice
 from regard.reports.compare.statistics import _mcnemar, figures, spread
 from regard.tasks import TranslationTask

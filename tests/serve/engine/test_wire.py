@@ -5,7 +5,9 @@ from engines import sent
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.answers import LabelPrediction, SpanPrediction, TagsPrediction
+from regard.answers import LabelPrediction
+from regard.answers.span import SpanPrediction
+from regard.answers.tags import TagsPrediction
 from regard.results import (
     AttentionMap,
     ColumnLink,

@@ -37,5 +37,3 @@ SUITES: Registry[Suite] = Registry(
         "empty": EmptySuite,
     },
 )
-
-__all__ = ["PLAIN_SUITE", "SUITES"]
