@@ -17,7 +17,7 @@ from pathlib import Path
 
 from program import DATA, lines_of, markdown, options, save
 
-from regard.reports.data_check import check_data
+from regard.reports.data_check.check_data import check_data
 from regard.statistical.pair_checks import CLEAR_FAULT, TextPair
 
 FOLDER, OTHER = DATA / "tatoeba_en-de", DATA / "tatoeba_en-fr"

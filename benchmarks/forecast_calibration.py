@@ -10,20 +10,10 @@ import numpy as np
 from program import markdown, save
 
 from regard.experiment.time_plan import TRAINING
-from regard.reports.forecast import (
-    FORECAST_SCORES,
-    Band,
-    Coefficients,
-    LinearFit,
-    PairsFacts,
-    PilotFit,
-    SlopePriors,
-    TextsFacts,
-    coefficients_of,
-    forecast_pairs,
-)
-from regard.reports.forecast.coefficients import COEFFICIENTS
-from regard.reports.forecast.forecast import MORE_PAIRS
+from regard.reports.forecast.coefficients import COEFFICIENTS, FORECAST_SCORES, Coefficients, coefficients_of
+from regard.reports.forecast.forecast import MORE_PAIRS, PairsFacts, PilotFit, forecast_pairs
+from regard.reports.forecast.learning_curve import Band, LinearFit, SlopePriors
+from regard.reports.forecast.unpaired import TextsFacts
 
 Row = Mapping[str, Any]
 _PRIOR, _WIDE = (0.0, 1.5, 0.1), (0.5, 1.0, 0.2)  # of a network's coefficients: constant, updates, pairs

@@ -27,10 +27,10 @@ from regard.evaluation import METRICS
 from regard.experiment import read_experiment
 from regard.recipes.no_pairs import word_by_word
 from regard.registry import Choice
-from regard.reports.data_check import read_text_pairs
-from regard.reports.forecast import FORECAST_SCORES, pairs_facts, pilot_fit, texts_facts
-from regard.reports.forecast.forecast import EVALUATED_LINES
-from regard.reports.forecast.unpaired import identical_dictionary, word_space
+from regard.reports.data_check.check_data import read_text_pairs
+from regard.reports.forecast.coefficients import FORECAST_SCORES
+from regard.reports.forecast.forecast import EVALUATED_LINES, pairs_facts, pilot_fit
+from regard.reports.forecast.unpaired import identical_dictionary, texts_facts, word_space
 from regard.text.words import cut_words
 
 TABLE = Path(__file__).with_suffix(".jsonl")

@@ -29,7 +29,7 @@ from torch import Tensor, nn
 from regard.attention import SCORES, SPANS, WEIGHTINGS, Attention, Sockets
 from regard.decoders.convolutional import ConvolutionalDecoder
 from regard.encoders.convolutional import ConvolutionalEncoder
-from regard.layers.convolutional import Convolution
+from regard.layers.convolutional.convolution import Convolution
 from regard.layers.embedders.words import WordEmbedder
 from regard.layers.recurrent import RECURRENT
 from regard.models import AttentionSettings, build_attention

@@ -17,9 +17,9 @@ from typing import NamedTuple
 from program import markdown, options
 
 from regard.registry import Choice
-from regard.reports.behaviour import SUITES, Case, CodePair, Suite
 from regard.reports.behaviour.evidence import without_accents
-from regard.reports.behaviour.suite import behaviour_texts, languages_with_texts
+from regard.reports.behaviour.suite import Case, CodePair, Suite, behaviour_texts, languages_with_texts
+from regard.reports.behaviour.suites import SUITES
 
 Answers = tuple[str, ...]
 UNITS = {"kg": "Kilogramm", "km": "kilomètres", "%": " per cent", "€": " euros"}

@@ -26,7 +26,8 @@ from regard.explain.tokens import words_of
 from regard.models.translator import Translator
 from regard.predictor import Predictor, load
 from regard.records import Batch
-from regard.reports.taught_words import PairIndex, run_index, taught_words
+from regard.reports.taught_words.evidence import taught_words
+from regard.reports.taught_words.pair_index import PairIndex, run_index
 from regard.statistical.pair_checks.check import lower_words
 
 SHOWN, PLANTED, COMMON = 10, 8, 60  # pairs that are shown, that are planted, and that a word has at most

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from regard.errors import CheckpointError, ConfigError, DataError, RegardError, TooLongError, TrainingError
     from regard.experiment import add_parts
     from regard.predictor import Predictor, load
-    from regard.reports import Evaluation, evaluate
     from regard.reports.compare.compare import ComparisonReport, compare
+    from regard.reports.evaluation import evaluate
+    from regard.reports.evaluation_report import Evaluation
     from regard.results import Explanation, Prediction
     from regard.runs import TrainedRun, train
 else:
@@ -26,7 +27,8 @@ else:
         "errors": "CheckpointError, ConfigError, DataError, RegardError, TooLongError, TrainingError",
         "experiment": "add_parts",
         "predictor": "Predictor, load",
-        "reports": "Evaluation, evaluate",
+        "reports.evaluation": "evaluate",
+        "reports.evaluation_report": "Evaluation",
         "reports.compare.compare": "ComparisonReport, compare",
         "results": "Explanation, Prediction",
         "runs": "TrainedRun, train",

@@ -32,7 +32,7 @@ import regard
 from regard.data.readers import READERS
 from regard.experiment import TABLES, load_experiment, read_experiment
 from regard.registry import Choice
-from regard.reports import evaluate
+from regard.reports.evaluation import evaluate
 from regard.runs import train_run
 from regard.runs.rehearsal import Rehearsal
 

@@ -63,7 +63,7 @@ def bench_command(  # noqa: PLR0913  an option each
     """
     import torch
 
-    from regard.reports.bench import Workload, bench, bench_report, mechanisms_of
+    from regard.reports.bench.bench import Workload, bench, bench_report, mechanisms_of
 
     check_plot_file(plot)
     if threads is not None:

@@ -14,7 +14,7 @@ from regard.cli.options import Json, Quiet, data_option, folder_option, number_o
 from regard.errors import ConfigError
 
 if TYPE_CHECKING:
-    from regard.recipes.best import BestRequest
+    from regard.recipes.best.program import BestRequest
 
 PairsAndSettings = Annotated[
     list[str] | None,
@@ -60,7 +60,8 @@ def best_command(
     regard best train.en train.de --text-target more.de --minutes 60 --run runs/en-de
     regard best --text-source news.en --text-target news.de
     """
-    from regard.recipes.best import BestRequest, best_translator, default_folder
+    from regard.recipes.best.pairs import default_folder
+    from regard.recipes.best.program import BestRequest, best_translator
 
     files, changes = paths_and_changes(words or [])
     pairs = named_pairs(files, source, target)

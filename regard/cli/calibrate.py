@@ -43,7 +43,8 @@ def calibrate_command(
     regard predict runs/en-de --abstain 0.7
     regard calibrate runs/en-de --quality --passes 30
     """
-    from regard.reports import calibrate_run, confidence_report, uncalibrated
+    from regard.reports.confidence import calibrate_run, uncalibrated
+    from regard.reports.confidence_view import confidence_report
 
     check_plot_file(plot)
     found = calibrate_run(

@@ -66,15 +66,9 @@ def behaviour_command(
     regard check runs/en-de --suite shop.yaml --fail-under 90
     """
     _check_svg({"--plot": plot, "--badge": badge})
-    from regard.reports.behaviour import (
-        BADGE,
-        SUITES,
-        behaviour_report,
-        check_contestants,
-        is_url,
-        open_contestants,
-        read_suites,
-    )
+    from regard.reports.behaviour.behaviour import BADGE, behaviour_report, check_contestants, read_suites
+    from regard.reports.behaviour.contestants import is_url, open_contestants
+    from regard.reports.behaviour.suites import SUITES
 
     changes = [word for word in words if not is_url(word) and is_change(word)]
     named = [word for word in words if word not in changes]

@@ -15,7 +15,7 @@ from regard.cli.options import Json, Quiet, file_option, folder_option, integer_
 from regard.errors import ConfigError
 
 if TYPE_CHECKING:
-    from regard.reports import Request
+    from regard.reports.compare.compare import Request
 
 _of_budget = partial(typer.Option, rich_help_panel="Budget of each run")
 ConfigsAndChanges = Annotated[
@@ -81,7 +81,9 @@ def compare_command(  # noqa: PLR0913  an option each
     regard compare a.yaml b.yaml --folds 10
     regard compare a.yaml --grid model.attention.score=dot,bilinear --grid model.dim=128,256 data.folds=10
     """
-    from regard.reports import Budget, Request, gold_links
+    from regard.reports.compare.compare import Request
+    from regard.reports.compare.measure import gold_links
+    from regard.reports.compare.plan import Budget
 
     check_writable(markdown, "--markdown")
     configs, changes = paths_and_changes(words)
@@ -114,7 +116,9 @@ def _in_folds(configs: list[Path], changes: list[str], folds: int) -> list[str]:
 
 
 def _compare(request: "Request", file: Path | None, *, as_json: bool, quiet: bool) -> None:
-    from regard.reports import REPORT_PAGE, compare_configs, comparison_markdown, comparison_report, failed_runs
+    from regard.reports.compare.compare import REPORT_PAGE, compare_configs
+    from regard.reports.compare.tables import comparison_markdown, comparison_report
+    from regard.reports.compare.train import failed_runs
 
     with resumable():
         compared = compare_configs(request, quiet=quiet)

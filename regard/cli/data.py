@@ -72,7 +72,13 @@ def check_command(
     named["--clean TARGET"] = clean and clean[1]
     check_all_writable(named)
     check_apart(files, {option: path for option, path in named.items() if path})
-    from regard.reports.data_check import check_data, clean_report, data_check_page, faults_report, read_numbered_pairs
+    from regard.reports.data_check.check_data import (
+        check_data,
+        clean_report,
+        data_check_page,
+        faults_report,
+        read_numbered_pairs,
+    )
 
     lines, pairs = zip(*read_numbered_pairs(files, say_unless(quiet)), strict=True)
     found = check_data(pairs, say=say_unless(quiet), lines=lines)
@@ -100,6 +106,6 @@ def mend_command(files: CheckedFiles, *, corrections: CorrectionList, to: Mended
     copies = {"--to SOURCE": to[0], "--to TARGET": to[1]}
     check_all_writable(copies)
     check_apart([*files, corrections], copies)
-    from regard.reports.data_check import mended_report, read_corrections
+    from regard.reports.data_check.check_data import mended_report, read_corrections
 
     say(mended_report(files, read_corrections(corrections), corrections, to))

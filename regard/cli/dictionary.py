@@ -54,7 +54,7 @@ def dictionary_command(
     """
     for file in mapped or ():
         check_writable(file, "--mapped")
-    from regard.reports import (
+    from regard.reports.dictionary import (
         dictionary_method,
         dictionary_report,
         learn_dictionary,

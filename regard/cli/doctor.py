@@ -19,6 +19,6 @@ def doctor_command(as_json: Json = False, measure: MeasureOption = False) -> Non
 
     regard doctor --measure
     """
-    from regard.reports import doctor_report
+    from regard.reports.doctor import doctor_report
 
     emit(doctor_report(again=measure), as_json=as_json, indent=2)

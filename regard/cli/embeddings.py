@@ -66,7 +66,7 @@ def nearest_command(
     regard embeddings runs/brown-skip-gram nearest house
     """
     check_plot_file(plot)
-    from regard.reports import nearest_report
+    from regard.reports.neighbourhood import nearest_report
 
     emit(nearest_report(_read(context).spelled(word), word, count), as_json=as_json, plot=plot)
 
@@ -85,7 +85,7 @@ def analogy_command(
 
     regard embeddings runs/brown-skip-gram analogy man king woman
     """
-    from regard.reports import neighbours_report
+    from regard.reports.neighbourhood import neighbours_report
 
     emit(neighbours_report(_read(context).table.analogy(a, b, c, count)), as_json=as_json)
 

@@ -64,7 +64,8 @@ def evaluate_command(
     regard evaluate runs/en-de --perturb typo:0.1 --perturb drop
     regard evaluate runs/en-de --diagnose
     """
-    from regard.reports import diagnosis_report, evaluate
+    from regard.reports.diagnosis import diagnosis_report
+    from regard.reports.evaluation import evaluate
     from regard.text.perturbations import perturbation_of
 
     systems, changes = paths_and_changes(words)

@@ -99,7 +99,7 @@ def explain_command(  # noqa: PLR0913  an option each
     regard explain runs/en-de --grade
     """
     from regard.predictor import load
-    from regard.reports import check_layer, explained_report, methods_of, sorted_words
+    from regard.reports.explanation_report import check_layer, explained_report, methods_of, sorted_words
 
     texts, changes, settings = sorted_words(list(map(_renamed, words or [])))
     with _options_named():
@@ -156,7 +156,7 @@ def _grade(
 ) -> None:
     """A table of methods, and what it says in one line."""
     from regard.predictor import load
-    from regard.reports import grades_report
+    from regard.reports.explanations import grades_report
 
     if texts:
         raise ConfigError(

@@ -42,7 +42,8 @@ def forecast_command(
     """
     check_plot_file(plot)
     named, dev = named_pairs(files or [], source, target), both_sides("dev-", dev_source, dev_target)
-    from regard.reports.forecast import forecast, forecast_report
+    from regard.reports.forecast.forecast import forecast
+    from regard.reports.forecast.forecast_report import forecast_report
 
     found = forecast(named, minutes, dev=dev, text_source=text_source, text_target=text_target, say=say_unless(quiet))
     texts = [file for file in (text_source, text_target) if file]

@@ -28,7 +28,7 @@ def heads_command(
     regard heads runs/en-de --prune --plot heads.svg
     """
     from regard.predictor import load
-    from regard.reports import heads_report
+    from regard.reports.heads import heads_report
 
     check_plot_file(plot)
     emit(heads_report(load(run, changes), lines, prune, say), as_json=as_json, plot=plot)

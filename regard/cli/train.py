@@ -150,7 +150,7 @@ def _imported(start: Path | None, run: Path | None, *, quiet: bool) -> Path | No
 
 def _train(request: "TrainingRequest", plan: bool, quiet: bool) -> None:
     """Train as a request says, or print what it would take."""
-    from regard.recipes.best import advised_command, phrases_advice
+    from regard.recipes.best.program import advised_command, phrases_advice
     from regard.reports.forecast.coefficients import hopeless_plan
     from regard.runs import train_run
     from regard.runs.rehearsal import Rehearsal

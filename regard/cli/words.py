@@ -32,7 +32,7 @@ def words_command(
     regard words runs/reviews --plot words.svg
     """
     from regard.predictor import load
-    from regard.reports import attended_words_report
+    from regard.reports.attended_words import attended_words_report
 
     check_plot_file(plot)
     emit(attended_words_report(load(run, changes), lines, min_count, top, say), as_json=as_json, plot=plot)

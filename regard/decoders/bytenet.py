@@ -7,7 +7,8 @@ from regard.config import Doc
 from regard.config.bounds import Count
 from regard.config.common_settings import DropoutProbability, HiddenDim, NumLayers
 from regard.decoders.coupled import CoupledDecoder, Coupling, Merge
-from regard.layers.convolutional import BlockKind, Dilations, Kernel, note_dilations, residual_chain
+from regard.layers.convolutional.convolution import Dilations, Kernel
+from regard.layers.convolutional.residual_block import BlockKind, note_dilations, residual_chain
 from regard.layers.embedders.embedder import Embedder
 from regard.layers.normalisation import NORMALISATIONS, Normalisation
 from regard.registry import Choice

@@ -6,7 +6,8 @@ from torch import Tensor, nn
 from regard.attention import Attended, Sockets
 from regard.config.common_settings import DropoutProbability, HiddenDim, NumLayers
 from regard.decoders.decoder import Decoder, DecoderState
-from regard.layers.convolutional import Gate, GatedBlock, Kernel, projection
+from regard.layers.convolutional.convolution import Kernel
+from regard.layers.convolutional.gated_block import Gate, GatedBlock, projection
 from regard.layers.embedders.embedder import Embedder
 from regard.layers.multi_step_attention import MultiStepAttention
 from regard.layers.shared_source import Reading, shared

@@ -11,7 +11,8 @@ from regard.config.bounds import AnyFloat, NotNegative
 from regard.config.common_settings import DropoutProbability, HiddenDim, NumLayers
 from regard.encoders.encoder import Encoder
 from regard.encoders.unfolded import Unfolding
-from regard.layers.convolutional import BlockKind, Dilations, Kernel, note_dilations, residual_chain
+from regard.layers.convolutional.convolution import Dilations, Kernel
+from regard.layers.convolutional.residual_block import BlockKind, note_dilations, residual_chain
 from regard.layers.normalisation import Normalisation
 from regard.layers.pooling.mean import MeanPooling
 from regard.ops.dropout import Dropout

@@ -10,7 +10,7 @@ from regard.config import Doc
 from regard.config.common_settings import DropoutProbability, NumLayers
 from regard.encoders.encoder import Encoder
 from regard.layers.complex_numbers import ComplexLstm, WordBatchNorm, complex_convolution, complex_modulus
-from regard.layers.convolutional import Kernel
+from regard.layers.convolutional.convolution import Kernel
 from regard.layers.pooling.mean import MeanPooling
 from regard.layers.recurrent import Bidirectional
 from regard.ops.dropout import Dropout

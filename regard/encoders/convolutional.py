@@ -5,7 +5,9 @@ from torch import nn
 from regard.attention import Sockets
 from regard.config.common_settings import DropoutProbability, HiddenDim, NumLayers
 from regard.encoders.encoder import Encoder
-from regard.layers.convolutional import Chain, Gate, GatedBlock, Kernel, projection
+from regard.layers.convolutional.convolution import Kernel
+from regard.layers.convolutional.gated_block import Gate, GatedBlock, projection
+from regard.layers.convolutional.residual_block import Chain
 from regard.layers.pooling.mean import MeanPooling
 from regard.ops.dropout import Dropout
 from regard.records import Encoded, Sequences

@@ -10,7 +10,8 @@ from regard.config import Doc
 from regard.config.bounds import Size
 from regard.config.common_settings import DropoutProbability
 from regard.encoders.encoder import Encoder
-from regard.layers.convolutional import Dilations, GridConvolution
+from regard.layers.convolutional.convolution import Dilations
+from regard.layers.convolutional.grid_convolution import GridConvolution
 from regard.layers.pooling.mean import MeanPooling
 from regard.ops.dropout import Dropout
 from regard.ops.modules import module_list

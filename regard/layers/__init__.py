@@ -15,7 +15,9 @@ from regard.layers.complex_numbers import (
     complex_convolution,
     complex_modulus,
 )
-from regard.layers.convolutional import GatedBlock, GridConvolution, ResidualBlock
+from regard.layers.convolutional.gated_block import GatedBlock
+from regard.layers.convolutional.grid_convolution import GridConvolution
+from regard.layers.convolutional.residual_block import ResidualBlock
 from regard.layers.differentiable_stack import StackHead
 from regard.layers.key_value import KeyValueLayer
 from regard.layers.memory_hop import MemoryHop

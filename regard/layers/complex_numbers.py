@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.errors import PartError
-from regard.layers.convolutional import Convolution
+from regard.layers.convolutional.convolution import Convolution
 from regard.layers.recurrent.recurrent import Past, Recurrent
 from regard.ops.functional import wide
 from regard.ops.linear import linear

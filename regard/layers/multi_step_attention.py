@@ -5,8 +5,7 @@ import math
 from torch import Tensor, nn
 
 from regard.attention import Attended, Attention, Memory
-from regard.layers.convolutional import projection
-from regard.layers.convolutional.gated_block import HALF
+from regard.layers.convolutional.gated_block import HALF, projection
 from regard.layers.shared_source import Reading, begin, read_source
 
 

@@ -18,7 +18,7 @@ from regard.experiment import Experiment
 from regard.explain import to_json
 from regard.predictor import load
 from regard.registry import Choice
-from regard.reports import evaluate
+from regard.reports.evaluation import evaluate
 from regard.runs.texts import check_languages
 from regard.tasks.label_task import EMPTY_TEXT
 

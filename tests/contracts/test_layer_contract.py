@@ -6,8 +6,9 @@ from torch import Tensor, nn
 from torch.testing import assert_close
 
 from regard.layers.complex_numbers import ComplexLstm, complex_convolution
-from regard.layers.convolutional import Chain, Convolution, GatedBlock, ResidualBlock
-from regard.layers.convolutional.residual_block import MultiplicativeUnit
+from regard.layers.convolutional.convolution import Convolution
+from regard.layers.convolutional.gated_block import GatedBlock
+from regard.layers.convolutional.residual_block import Chain, MultiplicativeUnit, ResidualBlock
 from regard.layers.feedforwards import FEEDFORWARDS, FeedForward
 from regard.layers.feedforwards.position_wise import PositionWise
 from regard.layers.histories import HISTORIES

@@ -26,7 +26,7 @@ from regard.predictor.engines.ctranslate2 import CTranslate2Engine, CTranslate2S
 from regard.predictor.engines.export_engine import Export
 from regard.records import Sequences
 from regard.registry import Choice
-from regard.reports.behaviour import open_contestants
+from regard.reports.behaviour.contestants import open_contestants
 from regard.runs.training import train
 
 DIM, HEADS, VOCAB, PLACES = 8, 2, 11, 16

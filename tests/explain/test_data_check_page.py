@@ -7,7 +7,7 @@ import pytest
 
 from regard.explain.frame import static
 from regard.registry import Choice
-from regard.reports.data_check import check_data, data_check_page
+from regard.reports.data_check.check_data import check_data, data_check_page
 from regard.statistical.pair_checks import PAIR_CHECKS, PairCorpus, TextPair
 
 SOUND = [TextPair(f"The dog number {n} sees a cat.", f"Der Hund Nummer {n} sieht eine Katze.") for n in range(10, 40)]

@@ -9,8 +9,8 @@ from torch import Tensor
 from regard.attention import Sockets
 from regard.decoders.convolutional import ConvolutionalDecoder
 from regard.encoders.convolutional import ConvolutionalEncoder
-from regard.layers.convolutional import GatedBlock
 from regard.layers.convolutional.convolution import WeightNormalised
+from regard.layers.convolutional.gated_block import GatedBlock
 from regard.layers.embedders import EMBEDDERS
 from regard.layers.embedders.words import WordEmbedder
 from regard.layers.feedforwards import FEEDFORWARDS

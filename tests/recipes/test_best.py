@@ -25,8 +25,8 @@ from regard.recipes.best.phrases import PhraseTimes, PhraseTuning
 from regard.recipes.best.step import NoGainError
 from regard.recipes.best.steps import BEST_STEPS
 from regard.recipes.best.workshop import Workshop, copied_run
-from regard.reports.forecast import Band
 from regard.reports.forecast.forecast import Forecast, Road
+from regard.reports.forecast.learning_curve import Band
 from regard.reports.report import Report
 from regard.results import TextPrediction
 from regard.runs import Run, RunFolder
@@ -285,7 +285,7 @@ def test_without_a_name_the_folder_is_of_the_texts(texts, monkeypatch):
     monkeypatch.chdir(texts)
     asked = []
     monkeypatch.setattr(
-        "regard.recipes.best.best_translator", lambda wanted, **_: asked.append(wanted.folder) or REPORT
+        "regard.recipes.best.program.best_translator", lambda wanted, **_: asked.append(wanted.folder) or REPORT
     )
     (texts / "pairs.tsv").write_text("a\tb\n")
     words = [
@@ -324,7 +324,9 @@ def test_a_folder_on_a_disk_of_its_own_can_be_begun(texts, monkeypatch):
 
 def test_two_files_stand_for_source_and_target(texts, monkeypatch):
     asked = []
-    monkeypatch.setattr("regard.recipes.best.best_translator", lambda wanted, **_: asked.append(wanted) or REPORT)
+    monkeypatch.setattr(
+        "regard.recipes.best.program.best_translator", lambda wanted, **_: asked.append(wanted) or REPORT
+    )
     files, named = [texts / "train.en", texts / "train.de"], options(texts)[:4]
     assert [regard("best", *some, "model.dim=16").code for some in (files, named)] == [0, 0]
     assert asked[0].pairs == asked[1].pairs == files and asked[0].changes == ["model.dim=16"]

@@ -13,19 +13,10 @@ from typer.testing import CliRunner
 from regard.cli.app import app
 from regard.errors import ConfigError, DataError
 from regard.experiment import time_plan
-from regard.reports.forecast import (
-    Band,
-    LinearFit,
-    PairsFacts,
-    PilotFit,
-    SlopePriors,
-    forecast,
-    forecast_pairs,
-    forecast_report,
-)
 from regard.reports.forecast.coefficients import NetworkFacts, read_coefficients
-from regard.reports.forecast.forecast import Forecast, Road, split_pairs
-from regard.reports.forecast.learning_curve import LearningCurve
+from regard.reports.forecast.forecast import Forecast, PairsFacts, PilotFit, Road, forecast, forecast_pairs, split_pairs
+from regard.reports.forecast.forecast_report import forecast_report
+from regard.reports.forecast.learning_curve import Band, LearningCurve, LinearFit, SlopePriors
 from regard.reports.forecast.unpaired import (
     domain_overlap,
     eigenvector_distance,

@@ -7,9 +7,9 @@ from small_runs import SMALL, regard, write_texts
 
 from regard.experiment import read_experiment, time_plan
 from regard.experiment.time_plan import TRAINING, TrainingPace
-from regard.recipes.best import phrases, phrases_advice, program
+from regard.recipes.best import phrases, program
 from regard.recipes.best.phrases import PhraseTimes
-from regard.recipes.best.program import PHRASES_LEAD
+from regard.recipes.best.program import PHRASES_LEAD, phrases_advice
 from regard.recipes.best.step import NoGainError
 from regard.recipes.best.steps import BEST_STEPS
 from regard.reports.forecast import coefficients

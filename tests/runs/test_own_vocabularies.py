@@ -17,7 +17,7 @@ from regard.objectives.self_critical import TotalReward
 from regard.predictor import load, load_routes
 from regard.records import EOS
 from regard.registry import Choice
-from regard.reports import evaluate
+from regard.reports.evaluation import evaluate
 from regard.runs import Run, RunFolder
 from regard.runs.embeddings import read_embeddings
 from regard.runs.run import task_of

@@ -11,7 +11,7 @@ from regard.experiment import read_experiment
 from regard.explain.alignment import AlignmentHead
 from regard.models import ROUTE
 from regard.predictor import answers_and_losses, load, load_routes
-from regard.reports import evaluate
+from regard.reports.evaluation import evaluate
 from regard.runs import Run, RunFolder
 from regard.runs.initial import FROZEN
 from regard.runs.measurements import ALIGNMENT, ATTENTION, CALIBRATION

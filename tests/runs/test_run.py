@@ -14,8 +14,8 @@ from regard.experiment import Experiment
 from regard.experiment.settings import DecodingSettings
 from regard.predictor import predictor_of
 from regard.recipes.tuning import keep_choice
-from regard.reports import evaluate
 from regard.reports.confidence import calibrate_run, uncalibrated
+from regard.reports.evaluation import evaluate
 from regard.reports.explanations import grade_run
 from regard.reports.heads import measured_heads
 from regard.runs import Run

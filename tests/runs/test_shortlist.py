@@ -6,7 +6,7 @@ from small_runs import SMALL, regard
 from regard.decoding.shortlist import SHORTLIST_FILE, Shortlist
 from regard.errors import CheckpointError, ConfigError
 from regard.predictor import load
-from regard.reports import evaluate
+from regard.reports.evaluation import evaluate
 from regard.runs import Run, RunFolder
 
 NUMBERS = ["one", "two", "three", "four", "five", "six"]

@@ -8,7 +8,7 @@ from small_runs import PAIRS, SMALL, regard
 from regard.attention import recording
 from regard.pieces import END
 from regard.predictor import load
-from regard.reports import evaluate
+from regard.reports.evaluation import evaluate
 from regard.serve.engine.answering import Answering
 from regard.serve.engine.questions import Predict
 

@@ -23,7 +23,7 @@ from regard.ops.plain import plain
 from regard.predictor import load
 from regard.predictor.engines.runtime import compiled_engine
 from regard.records import EOS
-from regard.reports.behaviour import open_contestants
+from regard.reports.behaviour.contestants import open_contestants
 from regard.runs.training import train
 from regard.runtime import FolderError, RuntimeTranslator
 from regard.runtime.build import build

@@ -14,7 +14,7 @@ from regard.cli.app import app
 from regard.data.readers.lines import read_lines
 from regard.errors import ConfigError, DataError
 from regard.registry import Choice
-from regard.reports.data_check import check_data, data_check_page, read_text_pairs
+from regard.reports.data_check.check_data import check_data, data_check_page, read_text_pairs
 from regard.statistical.pair_checks import CLEAR_FAULT, PAIR_CHECKS, PairCorpus, TextPair
 from regard.statistical.pair_checks.language import CharacterModel
 from regard.statistical.pair_checks.unrelated import posteriors_of

@@ -11,7 +11,7 @@ from regard.attention import recording
 from regard.data.columns.numbers import NumbersColumn
 from regard.models import MODELS, Model
 from regard.registry import Choice
-from regard.reports import evaluate
+from regard.reports.evaluation import evaluate
 from regard.tasks.algorithmic import AlgorithmicTask
 
 BITS = {"given": ["1 0; 0 1; 1 1", "0 1", "1 1; 1 0"]}

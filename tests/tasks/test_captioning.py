@@ -11,7 +11,7 @@ from regard.data.readers import READERS
 from regard.errors import DataError
 from regard.models import MODELS
 from regard.registry import Choice
-from regard.reports import evaluate
+from regard.reports.evaluation import evaluate
 from regard.tasks.captioning import CaptioningTask, cell_names
 
 READER = Choice("grids", {"size": 2, "marked": 2, "examples": 12})

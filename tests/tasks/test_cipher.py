@@ -10,7 +10,7 @@ from small_runs import unsaid
 from regard.answers.symbols import SymbolsPrediction
 from regard.errors import RegardError
 from regard.predictor import load
-from regard.reports import evaluate
+from regard.reports.evaluation import evaluate
 
 LETTERS = "abcd"
 

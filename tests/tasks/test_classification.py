@@ -17,8 +17,8 @@ from regard.data.columns import learn_columns
 from regard.data.examples import Example
 from regard.models import MODELS
 from regard.registry import Choice
-from regard.reports import evaluate
 from regard.reports.compare import train
+from regard.reports.evaluation import evaluate
 from regard.tasks.classification import ClassificationTask
 
 TEXTS = ["a good film", "a bad film", "so good", "so bad", "good", "bad and long and bad"]

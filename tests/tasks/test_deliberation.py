@@ -14,7 +14,7 @@ from small_runs import SMALL, regard, unsaid, write_texts
 from regard.data.packing import adjacent
 from regard.errors import ConfigError, TooLongError
 from regard.predictor import Predictor, load
-from regard.reports import evaluate
+from regard.reports.evaluation import evaluate
 from regard.serve.engine.answering import Answering
 from regard.serve.engine.messages import Refused
 from regard.serve.engine.questions import Alternatives, Predict

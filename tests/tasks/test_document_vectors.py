@@ -18,7 +18,7 @@ from regard.errors import DataError
 from regard.experiment import read_experiment
 from regard.models import MODELS
 from regard.registry import Choice
-from regard.reports import evaluate
+from regard.reports.evaluation import evaluate
 from regard.runs import train_run
 from regard.runs.embeddings import read_embeddings
 from regard.tasks import TASKS

@@ -15,7 +15,7 @@ from regard.predictor import load
 from regard.recipes import rerank_tuning
 from regard.recipes.rerank_tuning import GAIN, tune_weights
 from regard.registry import Choice
-from regard.reports import evaluate
+from regard.reports.evaluation import evaluate
 from regard.runs import train_run
 from regard.runs.rehearsal import Rehearsal
 

@@ -13,7 +13,7 @@ from regard.data.columns import learn_columns
 from regard.data.examples import Example
 from regard.models import MODELS
 from regard.registry import Choice
-from regard.reports import evaluate
+from regard.reports.evaluation import evaluate
 from regard.tasks.question_answering import QuestionAnsweringTask
 
 NAMES = ("passage", "question", "answer")

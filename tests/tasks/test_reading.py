@@ -18,7 +18,7 @@ from regard.errors import DataError
 from regard.explain import to_json
 from regard.models import MODELS
 from regard.registry import Choice
-from regard.reports import evaluate
+from regard.reports.evaluation import evaluate
 from regard.tasks.reading import ReadingTask
 from regard.tasks.task import outcome_of
 

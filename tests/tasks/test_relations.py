@@ -4,7 +4,7 @@ import pytest
 from small_runs import regard as command
 
 import regard
-from regard.reports import evaluate
+from regard.reports.evaluation import evaluate
 
 NOUNS = ["cat", "dog", "old house", "tree", "car"]
 ROWS = [

@@ -25,8 +25,8 @@ from regard.models import MODELS
 from regard.models.tagger import WORD_PIECES, tag_moves
 from regard.records import PAD, TAGS, TEXT
 from regard.registry import Choice
-from regard.reports import evaluate
 from regard.reports.compare import train
+from regard.reports.evaluation import evaluate
 from regard.tasks.tagging import TaggingTask
 
 TEXTS = ["the cats don't sleep", "a dog", "sleep", "cats zzz sleep"]

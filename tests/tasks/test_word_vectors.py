@@ -15,7 +15,7 @@ from regard.experiment import read_experiment
 from regard.models import MODELS
 from regard.models.word_vectors import SpelledWords, hashed, numbered
 from regard.registry import Choice
-from regard.reports import evaluate
+from regard.reports.evaluation import evaluate
 from regard.results import TextPrediction
 from regard.runs import train_run
 from regard.tasks import TASKS

@@ -5,7 +5,7 @@ from small_runs import SMALL, regard
 
 from regard.data.toy import pairs
 from regard.experiment import read_experiment
-from regard.reports.data_check import read_text_pairs
+from regard.reports.data_check.check_data import read_text_pairs
 from regard.text.column_names import column_names
 
 ROWS = [*pairs("de", 120, 1)]  # English, German

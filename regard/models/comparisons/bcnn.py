@@ -11,7 +11,7 @@ from regard.config import Doc
 from regard.config.bounds import Layers, Size
 from regard.config.common_settings import DropoutProbability
 from regard.errors import PartError
-from regard.layers.convolutional import Kernel
+from regard.layers.convolutional.convolution import Kernel
 from regard.layers.mutual_attention import MutualAttention
 from regard.layers.pooling.mean import MeanPooling
 from regard.models.build import build_attention

@@ -13,7 +13,7 @@ from regard.data.readers.lines import digest, read_lines
 from regard.errors import ConfigError, DataError
 from regard.experiment.data import pair_of
 from regard.registry import Choice
-from regard.reports.data_check import check_data, read_text_pairs
+from regard.reports.data_check.check_data import check_data, read_text_pairs
 from regard.runs.texts import Say
 from regard.statistical.language_checks import PlainText, check_expected_language, check_two_languages
 from regard.statistical.pair_checks import CLEAR_FAULT, PAIR_CHECKS, TextPair, check_class

@@ -26,7 +26,7 @@ from regard.recipes.best.step import NO_TIME, BestStep, NoGainError, StepResult
 from regard.recipes.best.steps import BEST_STEPS
 from regard.recipes.best.workshop import Workshop, copied_run
 from regard.recipes.spent_time import SpentTime
-from regard.reports.forecast import forecast
+from regard.reports.forecast.forecast import forecast
 from regard.reports.report import Report
 from regard.runs import Run, RunFolder
 from regard.runs.folder import TUNING

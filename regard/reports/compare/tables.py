@@ -8,7 +8,7 @@ from regard.explain.tokens import visible_line
 from regard.reports.compare.measure import Result
 from regard.reports.compare.statistics import Difference, Figure, mean_and_spread
 from regard.reports.compare.summary import Compared, SystemRow, finite
-from regard.reports.forecast import NEAR_ZERO
+from regard.reports.forecast.forecast import NEAR_ZERO
 from regard.reports.report import Report
 from regard.reports.table import DASH, Cell, Table, escaped, number_cell
 from regard.reports.timing import ClockRate

@@ -23,7 +23,7 @@ from regard.experiment.time_plan import TRAINING, measured_pace
 from regard.models.phrase_based import PhraseBased
 from regard.ops.memory import keep_memory
 from regard.registry import Choice
-from regard.reports.data_check import read_text_pairs
+from regard.reports.data_check.check_data import read_text_pairs
 from regard.reports.forecast.coefficients import FORECAST_SCORES, Coefficients, NetworkFacts, read_coefficients
 from regard.reports.forecast.learning_curve import BAND_SAMPLES, HIGHEST, Band, LearningCurve, SlopePriors
 from regard.reports.forecast.unpaired import TextsFacts, domain_overlap, texts_facts

@@ -9,9 +9,9 @@ from torch.nn import functional
 from torch.testing import assert_close
 
 from regard.errors import ConfigError
-from regard.layers.convolutional import Chain, Convolution, GatedBlock, ResidualBlock, projection
-from regard.layers.convolutional.gated_block import glu, gtu
-from regard.layers.convolutional.residual_block import MultiplicativeUnit
+from regard.layers.convolutional.convolution import Convolution
+from regard.layers.convolutional.gated_block import GatedBlock, glu, gtu, projection
+from regard.layers.convolutional.residual_block import Chain, MultiplicativeUnit, ResidualBlock
 
 LENGTH, DIM = 6, 4
 

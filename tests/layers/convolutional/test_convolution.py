@@ -7,7 +7,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.testing import assert_close
 
-from regard.layers.convolutional import Chain, Convolution, GatedBlock, ResidualBlock
+from regard.layers.convolutional.convolution import Convolution
+from regard.layers.convolutional.gated_block import GatedBlock
+from regard.layers.convolutional.residual_block import Chain, ResidualBlock
 from regard.layers.feedforwards.position_wise import PositionWise
 
 BATCH, LENGTH, INPUT, DIM = 3, 9, 4, 5

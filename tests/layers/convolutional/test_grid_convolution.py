@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.testing import assert_close
 
-from regard.layers.convolutional import GridConvolution
+from regard.layers.convolutional.grid_convolution import GridConvolution
 
 INPUT, DIM = 3, 4
 

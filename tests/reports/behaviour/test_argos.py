@@ -7,7 +7,8 @@ from zipfile import ZIP_DEFLATED, ZipFile
 import pytest
 
 from regard.errors import ConfigError, DataError
-from regard.reports.behaviour import contestants, open_contestants
+from regard.reports.behaviour import contestants
+from regard.reports.behaviour.contestants import open_contestants
 
 RIGHT = {
     "en_de/metadata.json": json.dumps({"from_code": "en", "to_code": "de"}),

@@ -9,18 +9,18 @@ from translation_servers import DeepL, Libre, Refusal, served
 
 from regard.errors import ConfigError, DataError
 from regard.http_body import KEY_VARIABLE
-from regard.reports.behaviour import (
+from regard.reports.behaviour import contestants
+from regard.reports.behaviour.behaviour import (
     BADGE,
-    CodePair,
+    BehaviourResults,
+    SuiteFault,
+    SuiteResult,
     behaviour_report,
     check_contestants,
-    contestants,
-    open_contestants,
     read_suites,
 )
-from regard.reports.behaviour.behaviour import BehaviourResults, SuiteFault, SuiteResult
-from regard.reports.behaviour.contestants import key_variable
-from regard.reports.behaviour.suite import behaviour_texts
+from regard.reports.behaviour.contestants import key_variable, open_contestants
+from regard.reports.behaviour.suite import CodePair, behaviour_texts
 
 PAIR = ("en", "de")
 

@@ -4,10 +4,10 @@ import pytest
 
 from benchmarks import benchmark
 from regard.registry import Choice
-from regard.reports.behaviour import SUITES, CodePair
 from regard.reports.behaviour.behaviour import sampled_cases
 from regard.reports.behaviour.evidence import has_value, is_negated, mentions, values_of
-from regard.reports.behaviour.suite import behaviour_texts, languages_with_texts
+from regard.reports.behaviour.suite import CodePair, behaviour_texts, languages_with_texts
+from regard.reports.behaviour.suites import SUITES
 from regard.reports.behaviour.suites.dates import _fault as dates_fault
 
 planted = benchmark("planted_behaviour")

@@ -10,9 +10,9 @@ from language import model_of, task_of
 from small_runs import regard, unsaid
 from tasks import engine_of
 
-from regard.reports import evaluate
 from regard.reports.compare import train
 from regard.reports.compare.statistics import figures
+from regard.reports.evaluation import evaluate
 from regard.runs.validation import Validation
 from regard.tasks.language_model import LanguageModelTask
 from regard.tasks.task import outcome_of

@@ -17,7 +17,7 @@ from regard.reports.compare.tables import (
     run_table,
     terminal,
 )
-from regard.reports.forecast import NEAR_ZERO
+from regard.reports.forecast.forecast import NEAR_ZERO
 from regard.reports.timing import ClockRate, TimeSpent
 
 HOSTILE = "</script><img src=x>\n# a\n\n- b | c\u2028\u202e\ud800`x` *y* [z](u)"
