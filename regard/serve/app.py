@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from regard.serve.api import ModelRoutes, create_api, requests_for_models
 from regard.serve.api.deepl_documents import UPLOAD_PATH
 from regard.serve.api.programs import program_of
-from regard.serve.engine import Busy
+from regard.serve.engine.faults import Busy
 from regard.serve.errors import GONE, ApiError, ending, of_engine, refusal
 from regard.serve.security import BROWSER_HEADERS, NO_PAGE
 from regard.serve.service import Service

@@ -12,7 +12,8 @@ from regard.config import SETTINGS_FILE, read_yaml, settings_folder
 from regard.documents.numeral_faults import compared
 from regard.errors import ConfigError, nearest
 from regard.results import Prediction
-from regard.serve.engine import Engine, QuestionRow
+from regard.serve.engine.engine import Engine
+from regard.serve.engine.questions import QuestionRow
 from regard.serve.languages import inward, outward
 
 _SHORT = 12  # digits of a digest

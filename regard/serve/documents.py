@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from regard.serve.downloads import KEPT_SECONDS, Downloads
-from regard.serve.engine import ServingError
+from regard.serve.engine.faults import ServingError
 from regard.serve.errors import ApiError, later, of_engine
 
 MOST_WAITING, MOST_OF_CLIENT = 8, 4  # unfinished documents of the server, of a client: each is in memory

@@ -10,7 +10,7 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
-from regard.serve.engine import (
+from regard.serve.engine.faults import (
     Busy,
     Failed,
     NotReady,

@@ -13,8 +13,7 @@ from regard.memory import MATCHES, Recall, TranslationMemory, TranslationUnit, r
 from regard.memory.reuse import MAX_SEARCHED
 from regard.memory.similarity import EXACT
 from regard.results import MemoryMatch
-from regard.serve.engine import GivenText
-from regard.serve.engine.questions import Similar
+from regard.serve.engine.questions import GivenText, Similar
 from regard.serve.in_thread import ThreadSlots, in_thread
 from regard.serve.languages import inward, outward
 

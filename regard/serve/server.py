@@ -26,7 +26,8 @@ from regard.compat import http_protocol
 from regard.config import parse_json
 from regard.errors import ConfigError
 from regard.serve.app import create_app
-from regard.serve.engine import Limits, open_engines
+from regard.serve.engine.capacity import Limits
+from regard.serve.engine.engines import open_engines
 from regard.serve.languages import inward, name_of
 from regard.serve.service import CHECK_SECONDS, Service
 from regard.serve.settings import KIB, NO_LIMIT, Settings

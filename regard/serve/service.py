@@ -12,7 +12,9 @@ from regard.errors import ConfigError, RegardError
 from regard.serve.catalogue import Catalogue, ServedModel, between, models_of, none_between
 from regard.serve.documents import Documents, UploadedDocument
 from regard.serve.downloads import Downloads
-from regard.serve.engine import Engine, Engines, NotReady
+from regard.serve.engine.engine import Engine
+from regard.serve.engine.engines import Engines
+from regard.serve.engine.faults import NotReady
 from regard.serve.glossaries import Glossaries
 from regard.serve.glossary_store import GlossaryStore
 from regard.serve.in_thread import ThreadSlots

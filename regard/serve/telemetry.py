@@ -24,7 +24,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 
 from regard.errors import ConfigError
 from regard.serve.catalogue import ServedModel
-from regard.serve.engine import Batched
+from regard.serve.engine.capacity import Batched
 
 STDOUT = "-"
 MODE = 0o640  # of a new file: addresses of clients are not for everybody

@@ -20,8 +20,8 @@ from regard.memory import join_answers, places_left
 from regard.results import MemoryMatch, Prediction
 from regard.serve.catalogue import Catalogue, ServedModel
 from regard.serve.detection import SAMPLE, Detected, choose_language, language_of_file
-from regard.serve.engine import Busy, Explain, GivenText, Predict, ServingError
-from regard.serve.engine.questions import Similar
+from regard.serve.engine.faults import Busy, ServingError
+from regard.serve.engine.questions import Explain, GivenText, Predict, Similar
 from regard.serve.errors import ApiError, bad
 from regard.serve.glossaries import term_counts, with_term_uses
 from regard.serve.in_thread import in_thread

@@ -10,7 +10,7 @@ from typing import Any
 from small_runs import SMALL, regard, write_texts
 
 from regard.results import Prediction
-from regard.serve.engine import Engine, GivenText, Predict
+from regard.serve.engine.engine import Engine
 from regard.serve.engine.messages import (
     HEAD,
     Batch,
@@ -26,6 +26,7 @@ from regard.serve.engine.messages import (
     packed,
 )
 from regard.serve.engine.pipe import Gone
+from regard.serve.engine.questions import GivenText, Predict
 
 PATIENCE = 60.0  # seconds: only what never becomes true takes them
 

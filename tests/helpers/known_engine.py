@@ -18,7 +18,10 @@ from regard.answers import LabelPrediction
 from regard.documents.glossary import Glossary, uses
 from regard.results import AttentionMap, ColumnLink, Explanation, Prediction, TermReport, TextPrediction
 from regard.serve.app import create_app
-from regard.serve.engine import Alternatives, Batched, Engines, Explain, Predict, ServingError
+from regard.serve.engine.capacity import Batched
+from regard.serve.engine.engines import Engines
+from regard.serve.engine.faults import ServingError
+from regard.serve.engine.questions import Alternatives, Explain, Predict
 from regard.serve.server import Server, listening
 from regard.serve.service import Service
 from regard.serve.settings import Settings

@@ -15,10 +15,9 @@ from regard.memory import TranslationMemory, TranslationUnit
 from regard.predictor.source_context import SourceContext
 from regard.predictor.whole_texts import recalled_sentences
 from regard.results import MemoryMatch
-from regard.serve.engine import Alternatives, Explain, GivenText, Predict
 from regard.serve.engine.answering import Answering
 from regard.serve.engine.messages import HEAD, Batch, packed, unpacked
-from regard.serve.engine.questions import MAX_EXPLAINED, context_of
+from regard.serve.engine.questions import MAX_EXPLAINED, Alternatives, Explain, GivenText, Predict, context_of
 from regard.serve.settings import Settings
 
 NOUNS = {"dog": "Hund", "cat": "Kater", "man": "Mann"}

@@ -21,8 +21,7 @@ from small_runs import SMALL, regard, write_texts
 from regard.config.versions import MODEL, new_version, undo_version, use_version, versions_held
 from regard.errors import CheckpointError, ConfigError
 from regard.serve import service as service_module
-from regard.serve.engine import Engine
-from regard.serve.engine.engine import fingerprint
+from regard.serve.engine.engine import Engine, fingerprint
 from regard.serve.engine.questions import Predict
 from regard.serve.security import DEFAULT_RIGHTS, Keys
 from regard.serve.settings import Settings, read_canary

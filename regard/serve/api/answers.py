@@ -9,7 +9,7 @@ from regard.explain.page import to_json
 from regard.serve.api import models
 from regard.serve.api.checking import check_served, missing
 from regard.serve.catalogue import ServedModel
-from regard.serve.engine import QuestionRow
+from regard.serve.engine.questions import QuestionRow
 from regard.serve.errors import ApiError, bad
 from regard.serve.languages import AUTO, inward, outward
 from regard.serve.service import Service

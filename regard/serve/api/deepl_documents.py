@@ -16,7 +16,7 @@ from regard.serve.api.endpoint import BINARY, USUAL, asking, refusals
 from regard.serve.api.files import check_allowed, check_file, file_errors
 from regard.serve.api.request_body import FORM, JSON, MULTIPART, File
 from regard.serve.documents import UploadedDocument, WrittenDocument
-from regard.serve.engine import Busy, NotReady
+from regard.serve.engine.faults import Busy, NotReady
 from regard.serve.errors import bad
 from regard.serve.service import Service
 from regard.serve.translating import FILE_PATIENCE, open_file, translate_file

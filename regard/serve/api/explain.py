@@ -15,8 +15,7 @@ from regard.serve.api.answers import AnswerLimit, asked_pair, json_answer, sente
 from regard.serve.api.checking import check_sizes, missing
 from regard.serve.api.request_body import read_values
 from regard.serve.catalogue import ServedModel
-from regard.serve.engine import Alternatives, Explain, GivenText
-from regard.serve.engine.questions import MAX_METHODS, Similar
+from regard.serve.engine.questions import MAX_METHODS, Alternatives, Explain, GivenText, Similar
 from regard.serve.errors import bad
 from regard.serve.in_thread import LARGE, in_thread
 from regard.serve.languages import AUTO

@@ -16,7 +16,7 @@ from regard.serve.api.checking import check_served
 from regard.serve.api.libretranslate import FileQuestion
 from regard.serve.api.request_body import File
 from regard.serve.downloads import FILE_NAME
-from regard.serve.engine import TooLate
+from regard.serve.engine.faults import TooLate
 from regard.serve.errors import ApiError, bad
 from regard.serve.languages import AUTO, outward
 from regard.serve.service import Service

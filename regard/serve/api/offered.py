@@ -11,7 +11,8 @@ from regard.documents.files import SUFFIXES
 from regard.documents.files.base import MOST_SENTENCES
 from regard.memory.reuse import MAX_SEARCHED
 from regard.serve.api.models import MAX_N_BEST
-from regard.serve.engine import NotReady, questions
+from regard.serve.engine import questions
+from regard.serve.engine.faults import NotReady
 from regard.serve.errors import ApiError, later
 from regard.serve.languages import AUTO, name_of, outward, reading_language
 from regard.serve.memories import MOST_SEARCHED

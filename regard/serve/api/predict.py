@@ -14,7 +14,8 @@ from regard.serve.api.answers import AnswerLimit, check_maps, json_answer, model
 from regard.serve.api.checking import MAX_QUOTED, check_sizes, missing
 from regard.serve.api.request_body import read_values
 from regard.serve.catalogue import ServedModel
-from regard.serve.engine import OutOfMemory, Predict, Unreadable
+from regard.serve.engine.faults import OutOfMemory, Unreadable
+from regard.serve.engine.questions import Predict
 from regard.serve.errors import bad
 from regard.serve.in_thread import LARGE, in_thread
 from regard.serve.service import Service

@@ -10,7 +10,7 @@ from regard.serve.api.apertium import apertium_answer, apertium_error
 from regard.serve.api.checking import MAX_QUOTED, asked_texts, check_libretranslate_sizes, check_served
 from regard.serve.api.libretranslate import DetectQuestion, TextQuestion
 from regard.serve.detection import Detected, detect
-from regard.serve.engine import Predict
+from regard.serve.engine.questions import Predict
 from regard.serve.errors import bad
 from regard.serve.in_thread import in_thread
 from regard.serve.languages import AUTO, outward

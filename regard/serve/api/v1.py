@@ -16,7 +16,7 @@ from regard.serve.api.request_body import read_values
 from regard.serve.api.translate import client_guess
 from regard.serve.catalogue import ServedModel
 from regard.serve.detection import SAMPLE, SURE, Detected, detect
-from regard.serve.engine import Predict
+from regard.serve.engine.questions import Predict
 from regard.serve.errors import LATE, ApiError, bad, later
 from regard.serve.in_thread import LARGE, in_thread
 from regard.serve.languages import inward, outward

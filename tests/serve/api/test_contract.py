@@ -7,7 +7,8 @@ from starlette.testclient import TestClient
 
 from regard.documents.files import SUFFIXES
 from regard.serve.app import create_app
-from regard.serve.engine import Busy, Engines, Failed, NotReady, OutOfMemory, TooLate, TooLong
+from regard.serve.engine.engines import Engines
+from regard.serve.engine.faults import Busy, Failed, NotReady, OutOfMemory, TooLate, TooLong
 from regard.serve.service import Service
 from regard.serve.settings import MIB, Settings
 

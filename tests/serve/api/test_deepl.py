@@ -10,7 +10,7 @@ from known_engine import KnownEngine, listening_server, pairs, served
 from regard.errors import ConfigError
 from regard.serve import glossary_store, translating
 from regard.serve.api.programs import PROGRAMS
-from regard.serve.engine import Busy
+from regard.serve.engine.faults import Busy
 from regard.serve.glossary_store import GlossaryStore, StoredTerms
 from regard.serve.languages import served_code
 from regard.serve.security import Keys

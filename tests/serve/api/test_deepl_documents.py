@@ -13,7 +13,7 @@ from office_files import pptx
 from regard.serve import service as service_module
 from regard.serve.documents import MOST_OF_CLIENT, Documents, WrittenDocument
 from regard.serve.downloads import KEPT_SECONDS, Downloads
-from regard.serve.engine import Busy, NotReady, ServingError
+from regard.serve.engine.faults import Busy, NotReady, ServingError
 from regard.serve.errors import ApiError
 from regard.serve.security import Keys
 from regard.serve.settings import Settings

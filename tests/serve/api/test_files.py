@@ -13,7 +13,7 @@ from regard.documents.files import base
 from regard.serve import downloads as module
 from regard.serve import translating
 from regard.serve.downloads import Downloads, plain_name
-from regard.serve.engine import TooLate
+from regard.serve.engine.faults import TooLate
 from regard.serve.in_thread import ThreadSlots
 from regard.serve.service import FILES
 from regard.serve.settings import Settings

@@ -10,7 +10,7 @@ from questions import ask, plain
 
 from regard.errors import ConfigError, DataError
 from regard.memory import TranslationMemory, TranslationUnit
-from regard.serve.engine import TooLate
+from regard.serve.engine.faults import TooLate
 from regard.serve.memories import Memories, MemoryQuery, ServedMemory
 from regard.serve.security import Keys
 from regard.serve.settings import Settings

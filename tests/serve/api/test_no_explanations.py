@@ -6,7 +6,7 @@ import docx
 import pytest
 from known_engine import KnownClassifier, KnownEngine, pairs, served
 
-from regard.serve.engine import Predict
+from regard.serve.engine.questions import Predict
 
 ASKED = [{"explain": True}, {"maps": True}, {"explain": True, "maps": True}]
 PAIR = {"source": "en", "target": "de"}

@@ -18,7 +18,7 @@ from starlette.testclient import TestClient
 
 from regard.errors import CheckpointError, ConfigError, RegardError
 from regard.serve.app import create_app
-from regard.serve.engine import Engines
+from regard.serve.engine.engines import Engines
 from regard.serve.service import Service
 from regard.serve.settings import Settings, read_prefix
 

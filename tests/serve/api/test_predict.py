@@ -6,7 +6,8 @@ from questions import HELLO
 
 from regard.explain.page import to_json
 from regard.serve.api import models
-from regard.serve.engine import Busy, Predict, TooLong, Unreadable
+from regard.serve.engine.faults import Busy, TooLong, Unreadable
+from regard.serve.engine.questions import Predict
 from regard.serve.security import Keys
 from regard.serve.settings import Settings
 

@@ -11,7 +11,7 @@ from known_engine import KnownEngine, pairs, served
 
 from regard.explain.page import to_json
 from regard.serve.api import models, v1
-from regard.serve.engine import Alternatives, GivenText, Predict
+from regard.serve.engine.questions import Alternatives, GivenText, Predict
 from regard.serve.security import Keys
 from regard.serve.settings import Settings
 

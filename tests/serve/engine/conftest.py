@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from engines import Model, Models, tiny_run_in, until
 
-from regard.serve.engine import Engine, Limits
 from regard.serve.engine.answering import Answering
+from regard.serve.engine.capacity import Limits
+from regard.serve.engine.engine import Engine
 from regard.serve.engine.messages import Job, Loaded
 from regard.serve.engine.pipe import Pipe
 

@@ -16,9 +16,10 @@ from regard.exchange import export_folder, format_named
 from regard.predictor import load
 from regard.runtime import RuntimeTranslator
 from regard.runtime.loops import loop_of
-from regard.serve.engine import Engine, Limits, Predict
 from regard.serve.engine.answering import Answering
-from regard.serve.engine.engine import DirectSearch
+from regard.serve.engine.capacity import Limits
+from regard.serve.engine.engine import DirectSearch, Engine
+from regard.serve.engine.questions import Predict
 from regard.serve.security import Keys
 from regard.serve.settings import Settings
 

@@ -6,20 +6,10 @@ from pathlib import Path
 import pytest
 from engines import asking, pairs_of, texts_of, until
 
-from regard.serve.engine import (
-    Batched,
-    Busy,
-    Engine,
-    Explain,
-    Failed,
-    GivenText,
-    Limits,
-    NotReady,
-    OutOfMemory,
-    Predict,
-    TooLate,
-    TooLong,
-)
+from regard.serve.engine.capacity import Batched, Limits
+from regard.serve.engine.engine import Engine
+from regard.serve.engine.faults import Busy, Failed, NotReady, OutOfMemory, TooLate, TooLong
+from regard.serve.engine.questions import Explain, GivenText, Predict
 
 
 async def busy(engine, model):

@@ -6,10 +6,11 @@ from dataclasses import replace
 import pytest
 from engines import asking, pairs_of, texts_of, until
 
-from regard.serve.engine import Busy, Explain, Failed, Predict, TooCostly, TooLate, TooLong
 from regard.serve.engine.capacity import Limits
+from regard.serve.engine.faults import Busy, Failed, TooCostly, TooLate, TooLong
 from regard.serve.engine.lanes import MIN_BATCH, Pace, lane_of
 from regard.serve.engine.messages import Leave
+from regard.serve.engine.questions import Explain, Predict
 
 
 def test_the_lane_of_a_text_is_by_its_pieces():

@@ -14,9 +14,11 @@ from engines import pairs_of, sleeping, until
 from regard.errors import RegardError
 from regard.predictor import load
 from regard.registry import Choice
-from regard.serve.engine import Engine, Engines, Limits, NotReady, TooLong, open_engines
 from regard.serve.engine.answering import Answering
-from regard.serve.engine.capacity import BEAT
+from regard.serve.engine.capacity import BEAT, Limits
+from regard.serve.engine.engine import Engine
+from regard.serve.engine.engines import Engines, open_engines
+from regard.serve.engine.faults import NotReady, TooLong
 from regard.serve.engine.messages import Batch, BatchReply, Beat, Failure, heard
 from regard.serve.engine.pipe import Pulse
 from regard.serve.engine.questions import Explain, Predict

@@ -7,7 +7,7 @@ from known_engine import listening_server, pairs
 from playwright.sync_api import expect
 
 from regard.documents.files import SUFFIXES
-from regard.serve.engine import Busy, TooLate
+from regard.serve.engine.faults import Busy, TooLate
 from regard.serve.security import Keys
 from regard.serve.settings import Settings
 
