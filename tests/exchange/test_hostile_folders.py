@@ -17,7 +17,7 @@ from regard.exchange.huggingface import read_config, search_of
 from regard.exchange.marian.files import read_model
 from regard.exchange.marian.format import checksum, read_lexicon
 from regard.exchange.marian.shape import read_shape
-from regard.exchange.vocabularies import _piece_list
+from regard.exchange.vocabularies import _listed
 from regard.exchange.weights import check_safetensors, read_weights
 from regard.experiment import Experiment
 
@@ -46,9 +46,9 @@ def test_config_of_another_type_is_refused(changed, tmp_path):
 
 
 def test_a_special_piece_beyond_the_target_vocabulary(tmp_path):
-    (tmp_path / "vocab.json").write_text('{"<unk>": 0, "a": 1}')
+    config = {**CONFIG, "eos_token_id": 0, "pad_token_id": 9}
     with pytest.raises(CheckpointError, match="special piece 9"):
-        _piece_list(tmp_path / "vocab.json", {**CONFIG, "eos_token_id": 0, "pad_token_id": 9}, 2, codes=False)
+        _listed(tmp_path / "vocab.json", {"<unk>": 0, "a": 1}, config, 2)
 
 
 @pytest.mark.parametrize("name", ["num_beams", "max_length", "max_new_tokens", "length_penalty"])

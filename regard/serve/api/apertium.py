@@ -120,19 +120,13 @@ def _code(code: str) -> str:
 _ERROR = ("explanation", "responseDetails")  # texts of an error
 _TEXT = {"q": "text", "key": "API key, if the server requires one"}
 _TRANSLATED = queried({"langpair": "languages: en|de", "format": "html or txt", **_TEXT}, "langpair", "q", error=_ERROR)
+_IDENTIFY = Endpoint(identify_language, "Apertium", dict[str, float], queried(_TEXT, "q", error=_ERROR))
+_NAMES = queried({"locale": "language of the names"}, error=_ERROR)
 APERTIUM_ENDPOINTS = (
     ("/translate", Endpoint(apertium_translate, "Apertium", ApertiumAnswer, _TRANSLATED, needs_model=True)),
     ("/listPairs", Endpoint(list_pairs, "Apertium", dict[str, Any], queried({}, error=_ERROR))),
-    ("/identifyLang", Endpoint(identify_language, "Apertium", dict[str, float], queried(_TEXT, "q", error=_ERROR))),
-    (
-        "/identifyLang",
-        Endpoint(identify_language, "Apertium", dict[str, float], queried(_TEXT, "q", error=_ERROR), method="POST"),
-    ),
-    (
-        "/listLanguageNames",
-        Endpoint(
-            list_language_names, "Apertium", dict[str, str], queried({"locale": "language of the names"}, error=_ERROR)
-        ),
-    ),
+    ("/identifyLang", _IDENTIFY),
+    ("/identifyLang", _IDENTIFY._replace(method="POST")),
+    ("/listLanguageNames", Endpoint(list_language_names, "Apertium", dict[str, str], _NAMES)),
 )
 _PATHS = {path for path, _ in APERTIUM_ENDPOINTS}

@@ -60,19 +60,19 @@ async def create_glossary(service: Service, request: Request) -> Response:
     pair = glossary_pair(service, question.source_lang, question.target_lang)
     terms = await checked_terms(service, question.entries, question.entries_format, pair)
     found = await service.stored_glossaries.add(request.state.owner, question.name, {pair: terms})
-    return JSONResponse(_told(found), 201)
+    return JSONResponse(_values(found), 201)
 
 
 async def list_glossaries(service: Service, request: Request) -> dict[str, Any]:
     """Return the glossaries of this client."""
     await admitted(service, request)
     stored = service.stored_glossaries.of(request.state.owner)
-    return {"glossaries": [_told(one) for one in stored if len(one.dictionaries) == 1]}
+    return {"glossaries": [_values(one) for one in stored if len(one.dictionaries) == 1]}
 
 
 async def show_glossary(service: Service, request: Request) -> dict[str, Any]:
     """Return a glossary without its entries."""
-    return _told(await _single_glossary(service, request))
+    return _values(await _single_glossary(service, request))
 
 
 async def glossary_entries(service: Service, request: Request) -> Response:
@@ -145,17 +145,20 @@ async def _single_glossary(service: Service, request: Request) -> StoredGlossary
     return found
 
 
-def _told(glossary: StoredGlossary) -> dict[str, Any]:
-    [((source, target), terms)] = glossary.dictionaries.items()
-    return {
-        "glossary_id": glossary.id,
-        "name": glossary.name,
-        "ready": True,
-        "source_lang": glossary_code(source),
-        "target_lang": glossary_code(target),
-        "creation_time": glossary.created,
-        "entry_count": terms.term_count,
-    }
+def _values(glossary: StoredGlossary) -> dict[str, Any]:
+    [(pair, terms)] = glossary.dictionaries.items()
+    return {**glossary_values(glossary), "ready": True, **dictionary_values(pair, terms)}
+
+
+def glossary_values(glossary: StoredGlossary) -> dict[str, Any]:
+    """Return what is answered of a glossary, apart from its pairs of languages."""
+    return {"glossary_id": glossary.id, "name": glossary.name, "creation_time": glossary.created}
+
+
+def dictionary_values(pair: tuple[str, str], terms: StoredTerms) -> dict[str, Any]:
+    """Return what is answered of a pair of languages of a glossary."""
+    source, target = map(glossary_code, pair)
+    return {"source_lang": source, "target_lang": target, "entry_count": terms.term_count}
 
 
 def glossary_code(code: str) -> str:
@@ -166,30 +169,15 @@ def glossary_code(code: str) -> str:
 _ONE = "/v2/glossaries/{glossary_id}"
 MESSAGE = ("message",)  # text of an error
 _REFUSED, _FOUND = queried({}, error=MESSAGE), queried({}, path=("glossary_id",), error=MESSAGE)
-FULL_STORE = refusals(*USUAL, 404, FULL, error=MESSAGE)
+STORED: dict[str, Any] = {
+    "tag": "DeepL", "needs_model": False, "refused": refusals(*USUAL, 404, FULL, error=MESSAGE)
+}  # fmt: skip
+GONE = {"status_code": 204, "response_class": Response}
 GLOSSARY_ENDPOINTS = (
     ("/v2/glossary-language-pairs", Endpoint(glossary_pairs, "DeepL", dict[str, Any], _REFUSED)),
-    (
-        "/v2/glossaries",
-        asking(
-            create_glossary,
-            GlossaryQuestion,
-            None,
-            JSON,
-            FORM,
-            tag="DeepL",
-            needs_model=False,
-            refused=FULL_STORE,
-            status_code=201,
-        ),
-    ),
+    ("/v2/glossaries", asking(create_glossary, GlossaryQuestion, None, JSON, FORM, **STORED, status_code=201)),
     ("/v2/glossaries", Endpoint(list_glossaries, "DeepL", dict[str, Any], _REFUSED)),
     (_ONE, Endpoint(show_glossary, "DeepL", dict[str, Any], _FOUND)),
-    (
-        _ONE,
-        Endpoint(
-            delete_glossary, "DeepL", None, {**_FOUND, "status_code": 204, "response_class": Response}, method="DELETE"
-        ),
-    ),
+    (_ONE, Endpoint(delete_glossary, "DeepL", None, {**_FOUND, **GONE}, method="DELETE")),
     (f"{_ONE}/entries", Endpoint(glossary_entries, "DeepL", None, {**_FOUND, "response_class": PlainTextResponse})),
 )

@@ -9,14 +9,17 @@ from pydantic import Field
 
 from regard.serve.api.access import admitted
 from regard.serve.api.deepl_glossaries import (
-    FULL_STORE,
+    GONE,
     MESSAGE,
+    STORED,
     DeepLFields,
     TermsQuestion,
     asked_glossary,
     checked_terms,
+    dictionary_values,
     glossary_code,
     glossary_pair,
+    glossary_values,
 )
 from regard.serve.api.endpoint import Endpoint, asking, queried
 from regard.serve.api.request_body import JSON, read_fields
@@ -89,7 +92,7 @@ async def replace_dictionary(service: Service, request: Request) -> dict[str, An
         return found._replace(dictionaries={**found.dictionaries, pair: terms})
 
     await _change(service, request, changed)
-    return _dictionary(pair, terms)
+    return dictionary_values(pair, terms)
 
 
 async def multilingual_entries(service: Service, request: Request) -> dict[str, Any]:
@@ -146,14 +149,8 @@ def _merged(old: str, new: str) -> str:
 
 
 def _told(glossary: StoredGlossary) -> dict[str, Any]:
-    found = [_dictionary(pair, terms) for pair, terms in glossary.dictionaries.items()]
-    head = {"glossary_id": glossary.id, "name": glossary.name, "creation_time": glossary.created}
-    return {**head, "dictionaries": found}
-
-
-def _dictionary(pair: tuple[str, str], terms: StoredTerms) -> dict[str, Any]:
-    source, target = map(glossary_code, pair)
-    return {"source_lang": source, "target_lang": target, "entry_count": terms.term_count}
+    found = [dictionary_values(pair, terms) for pair, terms in glossary.dictionaries.items()]
+    return {**glossary_values(glossary), "dictionaries": found}
 
 
 _ALL, _ONE = "/v3/glossaries", "/v3/glossaries/{glossary_id}"
@@ -161,18 +158,14 @@ _PLAIN, _FOUND = queried({}, error=MESSAGE), queried({}, path=("glossary_id",), 
 _PAIR = queried(
     {"source_lang": "en", "target_lang": "de"}, "source_lang", "target_lang", path=("glossary_id",), error=MESSAGE
 )
-_GONE = {"status_code": 204, "response_class": Response}
-_CHANGE: dict[str, Any] = {"tag": "DeepL", "needs_model": False, "refused": FULL_STORE, "path": ("glossary_id",)}
+_CHANGE: dict[str, Any] = {**STORED, "path": ("glossary_id",)}
 MULTILINGUAL_ENDPOINTS = (
-    (_ALL, asking(create_multilingual, NewGlossary, None, JSON, **{**_CHANGE, "path": ()}, status_code=201)),
+    (_ALL, asking(create_multilingual, NewGlossary, None, JSON, **STORED, status_code=201)),
     (_ALL, Endpoint(list_multilingual, "DeepL", dict[str, Any], _PLAIN)),
     (_ONE, Endpoint(show_multilingual, "DeepL", dict[str, Any], _FOUND)),
-    (_ONE, asking(change_multilingual, ChangedGlossary, dict[str, Any], JSON, **_CHANGE)._replace(method="PATCH")),
-    (_ONE, Endpoint(delete_multilingual, "DeepL", None, {**_FOUND, **_GONE}, method="DELETE")),
+    (_ONE, asking(change_multilingual, ChangedGlossary, dict[str, Any], JSON, **_CHANGE, method="PATCH")),
+    (_ONE, Endpoint(delete_multilingual, "DeepL", None, {**_FOUND, **GONE}, method="DELETE")),
     (f"{_ONE}/entries", Endpoint(multilingual_entries, "DeepL", dict[str, Any], _PAIR)),
-    (
-        f"{_ONE}/dictionaries",
-        asking(replace_dictionary, TermsQuestion, dict[str, Any], JSON, **_CHANGE)._replace(method="PUT"),
-    ),
-    (f"{_ONE}/dictionaries", Endpoint(delete_dictionary, "DeepL", None, {**_PAIR, **_GONE}, method="DELETE")),
+    (f"{_ONE}/dictionaries", asking(replace_dictionary, TermsQuestion, dict[str, Any], JSON, **_CHANGE, method="PUT")),
+    (f"{_ONE}/dictionaries", Endpoint(delete_dictionary, "DeepL", None, {**_PAIR, **GONE}, method="DELETE")),
 )

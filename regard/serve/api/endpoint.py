@@ -56,6 +56,7 @@ def asking(
     needs_model: bool = True,
     refused: Mapping[int | str, Any] | None = None,
     path: Sequence[str] = (),
+    method: str = "POST",
     **options: Any,
 ) -> Endpoint:
     """Return the endpoint of a request that a pydantic model checks: the kinds of body, any if none are named.
@@ -65,7 +66,7 @@ def asking(
     content = {kind: {"schema": _schema(question, kind)} for kind in kinds or (JSON, FORM, MULTIPART)}
     body = {"requestBody": {"required": True, "content": content}, "parameters": [*map(_in_path, path)]}
     told = {"responses": refused or refusals(), "openapi_extra": body, **options}
-    return Endpoint(answers, tag, model, told, needs_model, "POST")
+    return Endpoint(answers, tag, model, told, needs_model, method)
 
 
 def _schema(model: type[BaseModel], kind: str) -> dict[str, Any]:
@@ -133,7 +134,5 @@ BINARY = {"type": "string", "format": "binary"}
 DOWNLOAD: dict[str, Any] = {
     "response_class": Response,
     "responses": {200: _response("The file", "application/octet-stream", BINARY), **refusals(400, 403, 404)},
-    "openapi_extra": {
-        "parameters": [{"name": "name", "in": "path", "required": True, "schema": {"type": "string"}}],
-    },
+    "openapi_extra": {"parameters": [_in_path("name")]},
 }
