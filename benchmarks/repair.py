@@ -24,7 +24,8 @@ from program import markdown, options
 from regard.data.toy import pairs
 from regard.exchange.import_run import run_of_weights
 from regard.predictor import load
-from regard.recipes.repair import RepairRequest, answers, repair
+from regard.recipes.repair import RepairRequest, repair
+from regard.recipes.repair.training import answers
 from regard.runs.texts import training_texts
 
 NOUNS = [

@@ -16,9 +16,9 @@ import torch
 from timing import Contender, learner, race_shapes
 from torch import Tensor, nn
 
-from regard.layers.recurrent.kernels import Ended, Parts
+from regard.layers.recurrent.kernels import Parts
 from regard.layers.recurrent.kernels.choose import loop, scan
-from regard.layers.recurrent.kernels.sru import fused
+from regard.layers.recurrent.kernels.sru import Ended, fused
 from regard.layers.recurrent.sru import SruLayer
 from regard.ops.linear import Linear, linear
 from regard.ops.memory import keep_memory

@@ -26,7 +26,7 @@ from regard.explain.tokens import words_of
 from regard.models.translator import Translator
 from regard.predictor import Predictor, load
 from regard.records import Batch
-from regard.reports.taught_words.evidence import taught_words
+from regard.reports.taught_words import taught_words
 from regard.reports.taught_words.pair_index import PairIndex, run_index
 from regard.statistical.pair_checks.check import lower_words
 

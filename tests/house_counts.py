@@ -29,7 +29,7 @@ class Counts(NamedTuple):
     """What a package is measured by."""
 
     lines: Mapping[str, int]  # of each room
-    single: Mapping[str, str]  # module with one importer that is not a row of a table → its importer
+    single: Mapping[str, str]  # module with one importer, neither a table nor a command that loads it → its importer
     names: Mapping[str, list[str]]  # public name → the modules that define it, where they are several
     repeated: list[tuple[str, str]]  # pairs of files that share a run of lines
 
@@ -102,7 +102,7 @@ def _single(package: Path, files: Iterable[Path]) -> dict[str, str]:
         if path.stem in ("__init__", "__main__") or module.startswith("regard.cli.") or len(users[module]) != 1:
             continue
         ((importer, names),) = users[module].items()
-        if importer.stem != "__init__" and not names & _table_values(importer):
+        if importer.stem != "__init__" and "cli" not in importer.parts and not names & _table_values(importer):
             found[module] = _module(package, importer)
     return found
 

@@ -11,8 +11,8 @@ import torch
 
 from regard.attention import Role
 from regard.config import read_settings
-from regard.experiment import MECHANISMS, NETWORKS, Experiment, catalogue, docstrings
-from regard.experiment.tables import SOCKET_KINDS
+from regard.experiment import MECHANISMS, Experiment, catalogue, docstrings
+from regard.experiment.tables import NETWORKS, SOCKET_KINDS
 from regard.records import Batch, Sequences
 from regard.registry import Choice
 from regard.reports.catalogue.drawings import draw, example

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from regard.answers.answer import Answer
 from regard.answers.label import LabelAnswer, LabelPrediction
 from regard.answers.labels import LabelsAnswer
-from regard.answers.neighbours import NearestPrediction, NeighboursAnswer
+from regard.answers.neighbours import NeighboursAnswer
 from regard.answers.number import NumberAnswer
 from regard.answers.numbers import NumbersAnswer
 from regard.answers.span import SpanAnswer
@@ -46,12 +46,4 @@ def answer_of(prediction: Prediction) -> Answer[Any]:
     return next(_ROWS[kind] for kind in type(prediction).__mro__ if kind in _ROWS)
 
 
-__all__ = [
-    "ANSWERS",
-    "Answer",
-    "LabelPrediction",
-    "NearestPrediction",
-    "answer_of",
-    "render",
-    "show",
-]
+__all__ = ["ANSWERS", "Answer", "LabelPrediction", "answer_of", "render", "show"]

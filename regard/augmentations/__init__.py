@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from regard.augmentations.augmentation import AugmentedPairs, SourceAugmentation, SourceHints, TermHint
+from regard.augmentations.augmentation import SourceAugmentation
 from regard.augmentations.fuzzy_matches import FuzzyMatches
 from regard.augmentations.terms import AnnotatedTerms
 from regard.registry import Choice, Registry
@@ -15,13 +15,3 @@ AUGMENTATIONS: Registry[SourceAugmentation] = Registry(
 def augmentations_of(choices: Sequence[Choice]) -> dict[str, SourceAugmentation]:
     """Return the chosen augmentations by name."""
     return {one.name: AUGMENTATIONS.build(one) for one in choices}
-
-
-__all__ = [
-    "AUGMENTATIONS",
-    "AugmentedPairs",
-    "SourceAugmentation",
-    "SourceHints",
-    "TermHint",
-    "augmentations_of",
-]

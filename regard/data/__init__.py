@@ -4,6 +4,6 @@ Readers and the corpus need no torch; batches (`regard.data.batches`) do.
 """
 
 from regard.data.corpus import Corpus
-from regard.data.readers import READERS, CheckedReader, Fold, HoldOut, Reader, Stretch
+from regard.data.readers import READERS, Reader
 
-__all__ = ["READERS", "CheckedReader", "Corpus", "Fold", "HoldOut", "Reader", "Stretch"]
+__all__ = ["READERS", "Corpus", "Reader"]

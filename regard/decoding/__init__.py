@@ -5,10 +5,8 @@ from regard.decoding.engine import Answering, Engine, SearchEngine
 from regard.decoding.features import FEATURES, Feature
 from regard.decoding.forced import forced
 from regard.decoding.greedy import GreedySearch
-from regard.decoding.phrases import Requirement, Requirements
 from regard.decoding.sampling import SamplingSearch
 from regard.decoding.search import Hypothesis, Search, Unwanted
-from regard.decoding.trace import SearchTrace
 from regard.registry import Registry
 
 SEARCHES: Registry[Search] = Registry(
@@ -29,11 +27,8 @@ __all__ = [
     "Feature",
     "GreedySearch",
     "Hypothesis",
-    "Requirement",
-    "Requirements",
     "Search",
     "SearchEngine",
-    "SearchTrace",
     "Unwanted",
     "forced",
 ]

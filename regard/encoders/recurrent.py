@@ -12,16 +12,8 @@ from regard.config.bounds import Size
 from regard.config.common_settings import DropoutProbability, NumLayers
 from regard.encoders.encoder import Encoder
 from regard.errors import PartError
-from regard.layers.recurrent import (
-    RECURRENT,
-    Bidirectional,
-    Cell,
-    Recurrent,
-    ResidualFrom,
-    adds,
-    note_no_residual,
-    reverse,
-)
+from regard.layers.recurrent import RECURRENT, Bidirectional, Cell, Recurrent, ResidualFrom, note_no_residual, reverse
+from regard.layers.recurrent.stack import adds
 from regard.ops.dropout import Dropout
 from regard.ops.modules import module_list
 from regard.records import Encoded, Sequences

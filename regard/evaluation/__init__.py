@@ -2,7 +2,7 @@
 
 from regard.evaluation.accuracy import Accuracy
 from regard.evaluation.agreement import Kappa, Matthews
-from regard.evaluation.alignments import GoldAlignment, alignment_error_rate, link_rates, read_gold
+from regard.evaluation.alignments import read_gold
 from regard.evaluation.binary_f1 import BinaryF1
 from regard.evaluation.bleu import Bleu
 from regard.evaluation.brier import Brier
@@ -20,7 +20,7 @@ from regard.evaluation.rates import LengthRatio, RepetitionRate, UntranslatedRat
 from regard.evaluation.relation_f1 import RelationF1
 from regard.evaluation.roc_auc import RocAuc
 from regard.evaluation.sentence_bleu import SentenceBleu
-from regard.evaluation.significance import Interval, SignificanceTest, compare_statistics, interval_of, paired_bootstrap
+from regard.evaluation.significance import Interval, interval_of, paired_bootstrap
 from regard.evaluation.span_f1 import SpanF1
 from regard.evaluation.squad_exact_match import SquadExactMatch
 from regard.evaluation.tag_accuracy import TagAccuracy
@@ -71,17 +71,4 @@ METRICS: Registry[Metric] = Registry(
     },
 )
 
-__all__ = [
-    "METRICS",
-    "GoldAlignment",
-    "Interval",
-    "Metric",
-    "Score",
-    "SignificanceTest",
-    "alignment_error_rate",
-    "compare_statistics",
-    "interval_of",
-    "link_rates",
-    "paired_bootstrap",
-    "read_gold",
-]
+__all__ = ["METRICS", "Interval", "Metric", "Score", "interval_of", "paired_bootstrap", "read_gold"]

@@ -31,7 +31,8 @@ from regard.exchange.page import PageFormat
 from regard.exchange.runtime import RuntimeFormat
 from regard.experiment import DataSettings
 from regard.predictor import Predictor, load
-from regard.predictor.engines import ENGINES, EXPORT_FOLDER, ExportEngine, engine_named, export_of
+from regard.predictor.engines import ENGINES, EXPORT_FOLDER, engine_named, export_of
+from regard.predictor.engines.export_engine import ExportEngine
 from regard.registry import Choice, Registry
 from regard.runs import Run, RunFolder
 from regard.runs.measurements import CERTIFICATE

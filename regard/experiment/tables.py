@@ -28,7 +28,9 @@ from regard.layers.recurrent import RECURRENT
 from regard.models import MODELS
 from regard.models.comparisons import COMPARISONS
 from regard.models.fusions import FUSIONS
-from regard.objectives import OBJECTIVES, PENALTIES, POSTERIOR_FEATURES, REWARDS
+from regard.objectives import OBJECTIVES, PENALTIES
+from regard.objectives.posterior_features import POSTERIOR_FEATURES
+from regard.objectives.rewards import REWARDS
 from regard.registry import Registry
 from regard.statistical import ALIGNERS
 from regard.statistical.calibration import CALIBRATIONS

@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING
 
-from regard.explain.alignment import align, aligned_words, format_pharaoh
 from regard.explain.page import fragment, page, to_json
 from regard.lazy import at_first_use
 
@@ -11,16 +10,4 @@ if TYPE_CHECKING:
 else:  # prediction alone needs no plots
     __getattr__ = at_first_use(__name__, pictures="by_words, png, png_of, svg, svg_of")
 
-__all__ = [
-    "align",
-    "aligned_words",
-    "by_words",
-    "format_pharaoh",
-    "fragment",
-    "page",
-    "png",
-    "png_of",
-    "svg",
-    "svg_of",
-    "to_json",
-]
+__all__ = ["by_words", "fragment", "page", "png", "png_of", "svg", "svg_of", "to_json"]

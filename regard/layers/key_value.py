@@ -6,7 +6,8 @@ import torch
 from torch import Tensor, nn
 
 from regard.aliases import alias
-from regard.attention import OWN, Attention, Memory, Role, Span, View, Window, extend, stamped
+from regard.attention import OWN, Attention, Memory, Role, Span, View, extend, stamped
+from regard.attention.parts import Window
 from regard.attention.scores.additive import AdditiveScore
 from regard.attention.weightings.softmax import SoftmaxWeighting
 from regard.config.bounds import Size

@@ -2,7 +2,8 @@
 
 from torch import Tensor, nn
 
-from regard.attention import OWN, READ, Attention, Role, stamped
+from regard.attention import OWN, Attention, Role, stamped
+from regard.attention.parts import READ
 
 
 class MutualAttention(nn.Module):

@@ -5,7 +5,7 @@ from typing import Any, Literal, NamedTuple
 from torch import Tensor, nn
 
 from regard.attention import Attended, Attention, Memory, extend
-from regard.layers.feedforwards import FeedForward
+from regard.layers.feedforwards.feedforward import FeedForward
 from regard.layers.layer import Layer
 from regard.layers.shared_source import Reading, begin, read_source
 from regard.ops.dropout import Dropout

@@ -3,18 +3,18 @@
 from regard.models.bidirectional_language_model import bidirectional_language_model
 from regard.models.build import build_attention
 from regard.models.captioner import captioner
-from regard.models.causal_classifier import CausalClassifier, causal_classifier
+from regard.models.causal_classifier import causal_classifier
 from regard.models.cipher_gan import cipher_gan
 from regard.models.classifier import classifier
 from regard.models.cold_fusion import cold_fusion
-from regard.models.deliberation import Deliberation, deliberation
+from regard.models.deliberation import deliberation
 from regard.models.document_vectors import pv_dbow, pv_dm
 from regard.models.frequency_analysis import frequency_analysis
 from regard.models.hierarchical import hierarchical
 from regard.models.label_model import LabelModel
 from regard.models.language_model import language_model
 from regard.models.many_to_many import many_to_many
-from regard.models.masked_language_model import MaskedLanguageModel, masked_language_model
+from regard.models.masked_language_model import masked_language_model
 from regard.models.memory_network import memory_network
 from regard.models.model import ROUTE, Generator, Model
 from regard.models.neural_turing_machine import neural_turing_machine
@@ -67,6 +67,6 @@ MODELS: Registry[Model] = Registry(
 )
 
 __all__ = [
-    "MODELS", "ROUTE", "AttentionSettings", "CausalClassifier", "Deliberation", "Generator", "LabelModel",
-    "MaskedLanguageModel", "Model", "PhraseBased", "Translator", "build_attention",
+    "MODELS", "ROUTE", "AttentionSettings", "Generator", "LabelModel", "Model", "PhraseBased", "Translator",
+    "build_attention",
 ]  # fmt: skip

@@ -7,8 +7,9 @@ from typing import TypeVar
 import torch
 from torch import nn
 
-from regard.attention import SCORES, SPANS, WEIGHTINGS, Attention, Heads, Part, Score, Sockets, Span, Weighting
-from regard.attention.parts import AllOf
+from regard.attention import SCORES, SPANS, WEIGHTINGS, Attention, Score, Sockets, Span, Weighting
+from regard.attention.attention import Heads
+from regard.attention.parts import AllOf, Part
 from regard.config import note, notes_at
 from regard.encoders import ENCODERS
 from regard.encoders.encoder import Encoder

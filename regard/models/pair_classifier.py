@@ -14,8 +14,8 @@ from regard.encoders.encoder import Encoder
 from regard.errors import PartError
 from regard.layers.embedders.embedder import Embedder
 from regard.models.build import build_reading, initialise_uniform
-from regard.models.comparisons import COMPARISONS, Comparison
-from regard.models.comparisons.comparison import stacked, unstacked
+from regard.models.comparisons import COMPARISONS
+from regard.models.comparisons.comparison import Comparison, stacked, unstacked
 from regard.models.label_model import LabelModel, num_outputs
 from regard.models.settings import ReadingSettings, WordPosition
 from regard.models.text_reader import TextReader

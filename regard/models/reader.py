@@ -15,12 +15,13 @@ from regard.data.columns import Columns
 from regard.encoders import ENCODERS, EncoderChoice
 from regard.encoders.encoder import Encoder
 from regard.errors import PartError
-from regard.heads.reading import SPAN_HEADS, Places, SpanHead
-from regard.heads.reading.span_head import TINY
+from regard.heads.reading import SPAN_HEADS
+from regard.heads.reading.span_head import TINY, Places, SpanHead
 from regard.layers.embedders.embedder import Embedder
 from regard.layers.pooling import POOLINGS, Pooling
 from regard.models.build import build_embedder, build_sockets
-from regard.models.fusions import FUSIONS, Fusion
+from regard.models.fusions import FUSIONS
+from regard.models.fusions.fusion import Fusion
 from regard.models.settings import (
     PROJECTED_HEADS,
     AttentionChoice,

@@ -14,7 +14,8 @@ from regard.data.columns.labels import LabelsColumn
 from regard.encoders.encoder import Encoder
 from regard.errors import PartError
 from regard.evaluation.span_f1 import SAME_LETTER, mark_spans
-from regard.heads.tagging import TAG_HEADS, TagHead
+from regard.heads.tagging import TAG_HEADS
+from regard.heads.tagging.tag_head import TagHead
 from regard.layers.embedders.embedder import Embedder
 from regard.models.build import build_reading, initialise_uniform
 from regard.models.settings import EncoderOfSource, ReadingSettings, WordPosition

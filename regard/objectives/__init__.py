@@ -10,14 +10,12 @@ from regard.objectives.minimum_risk import MinimumRiskObjective
 from regard.objectives.objective import OBJECTIVE_PLACE, Context, Objective
 from regard.objectives.penalised import PenalisedObjective
 from regard.objectives.penalties import PENALTIES, build_penalties
-from regard.objectives.posterior_features import POSTERIOR_FEATURES
 from regard.objectives.posterior_regularisation import PosteriorRegularisationObjective
 from regard.objectives.r_drop import RDropObjective
 from regard.objectives.reinforce import ReinforceObjective
-from regard.objectives.rewards import REWARDS
 from regard.objectives.self_critical import SelfCriticalObjective
 from regard.objectives.sequence_distillation import SequenceDistillationObjective
-from regard.objectives.sub_batch import SubBatchObjective, check_norms
+from regard.objectives.sub_batch import SubBatchObjective
 from regard.objectives.with_language_model import WithLanguageModelObjective
 from regard.objectives.word_distillation import WordDistillationObjective
 from regard.registry import Registry
@@ -43,14 +41,4 @@ OBJECTIVES: Registry[Objective] = Registry(
     },
 )
 
-__all__ = [
-    "OBJECTIVES",
-    "PENALTIES",
-    "POSTERIOR_FEATURES",
-    "REWARDS",
-    "Context",
-    "Objective",
-    "PenalisedObjective",
-    "build_penalties",
-    "check_norms",
-]
+__all__ = ["OBJECTIVES", "PENALTIES", "Context", "Objective", "PenalisedObjective", "build_penalties"]

@@ -4,7 +4,8 @@ import torch
 
 from regard.config.common_settings import LabelSmoothing
 from regard.errors import ConfigError
-from regard.layers.normalisation import Norm, main_rows
+from regard.layers.normalisation.norm import Norm
+from regard.layers.normalisation.sub_batch import main_rows
 from regard.objectives.objective import OBJECTIVE_PLACE, Context, Objective
 from regard.records import Batch, Loss
 

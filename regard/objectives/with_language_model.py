@@ -8,7 +8,7 @@ from regard.config import Doc
 from regard.config.bounds import NotNegative
 from regard.config.common_settings import LabelSmoothing
 from regard.errors import PartError
-from regard.models import CausalClassifier
+from regard.models.causal_classifier import CausalClassifier
 from regard.objectives.objective import Context, Objective
 from regard.records import Batch, Loss
 

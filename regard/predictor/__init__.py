@@ -11,7 +11,8 @@ from regard.augmentations import augmentations_of
 from regard.config import as_values
 from regard.decoding import SEARCHES
 from regard.errors import ConfigError, Fault
-from regard.experiment import OPEN, Experiment, RerankSettings, too_long_sources
+from regard.experiment import OPEN, Experiment, RerankSettings
+from regard.experiment.checks import too_long_sources
 from regard.explain.translation_faults import fault_finder_of
 from regard.memory import SentenceMatches
 from regard.models import Generator, Model

@@ -8,7 +8,8 @@ from typing import Protocol, cast
 from regard.attention import is_recording
 from regard.data.columns import TextColumn
 from regard.data.examples import ColumnTexts
-from regard.decoding import Search, SearchTrace, Unwanted
+from regard.decoding import Search, Unwanted
+from regard.decoding.trace import SearchTrace
 from regard.errors import RegardError
 from regard.explain.maps import without_end
 from regard.explain.relevance import RELEVANCES, method_of

@@ -15,7 +15,7 @@ from regard.documents.files import PACKAGES, SUFFIXES, FileError
 from regard.documents.numeral_faults import compared
 from regard.documents.size_budget import TooLarge
 from regard.errors import ConfigError, DataError, TooLongError
-from regard.explain import aligned_words, format_pharaoh
+from regard.explain.alignment import aligned_words, format_pharaoh
 from regard.memory import SegmentMemory, reused
 from regard.packed import open_packed
 from regard.predictor.confidence import abstained

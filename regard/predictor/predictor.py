@@ -12,7 +12,8 @@ from regard.documents.files import file_document
 from regard.documents.glossary import Glossary
 from regard.errors import DataError, RegardError
 from regard.experiment import DecodingSettings
-from regard.explain.adequacy import Adequacy, checked
+from regard.explain.adequacy import Adequacy
+from regard.explain.adequacy.adequacy import checked
 from regard.explain.translation_faults import FaultFinder
 from regard.memory import SegmentMemory, SentenceMatches, reused
 from regard.models import Model

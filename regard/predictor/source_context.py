@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
-from regard.augmentations import SourceAugmentation, SourceHints, TermHint
+from regard.augmentations.augmentation import SourceAugmentation, SourceHints, TermHint
 from regard.data.columns import Column
 from regard.data.examples import ColumnTexts
 from regard.decoding import Search

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.data.columns import TextColumn
-from regard.decoding import BeamSearch, Requirement, Requirements, Search
-from regard.decoding.phrases import Phrase, Term
+from regard.decoding import BeamSearch, Search
+from regard.decoding.phrases import Phrase, Requirement, Requirements, Term
 from regard.documents.glossary import Glossary, Occurrence, missing_terms, uses
 from regard.documents.sentences import sentences
 from regard.documents.text_spans import in_word, unspaced, word_spans

@@ -15,7 +15,7 @@ from rich.progress import Progress
 from regard.config import PartOf
 from regard.config.reading import parse
 from regard.data.columns import TextColumn
-from regard.data.readers import ParallelReader
+from regard.data.readers.parallel import ParallelReader
 from regard.errors import ConfigError, DataError, RegardError
 from regard.evaluation import read_gold
 from regard.evaluation.alignments import GoldAlignment, Link, link_rates

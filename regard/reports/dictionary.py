@@ -15,9 +15,9 @@ from regard.errors import ConfigError, DataError, PartError
 from regard.reports.report import Report
 from regard.reports.table import Cell, Table, number_cell
 from regard.runs.texts import Say
-from regard.statistical.dictionaries import DICTIONARY_METHODS, DictionaryMethod
+from regard.statistical.dictionaries import DICTIONARY_METHODS
 from regard.statistical.dictionaries.known_pairs import fit_pairs
-from regard.statistical.dictionaries.method import Space
+from regard.statistical.dictionaries.method import DictionaryMethod, Space
 from regard.statistical.dictionaries.spaces import centred_units, matches, mean_csls
 from regard.text.vector_files import write_word2vec
 from regard.text.vector_table import VectorTable

@@ -16,8 +16,9 @@ from regard.data.readers.label_table import field_with
 from regard.data.readers.lines import read_lines
 from regard.data.readers.tables import LISTED_LABELS
 from regard.errors import ConfigError, DataError
-from regard.evaluation import Score, compare_statistics, interval_of
+from regard.evaluation import Score, interval_of
 from regard.evaluation.metric import Statistics
+from regard.evaluation.significance import compare_statistics
 from regard.evaluation.tokenization import words
 from regard.experiment import Experiment
 from regard.models import Generator
@@ -32,7 +33,8 @@ from regard.runs.embeddings import read_embeddings
 from regard.runs.texts import check_languages, test_examples, warn_of_unknown
 from regard.tasks import Examples, Measure, Outcome, Task
 from regard.tasks.examples import as_rows, count_of
-from regard.text.perturbations import PERTURBATIONS, changeable_words, perturbation_of
+from regard.text.perturbations import PERTURBATIONS, perturbation_of
+from regard.text.perturbations.perturbation import changeable_words
 from regard.text.vector_table import VectorTable
 
 _TEXT = "text"  # the row of COLUMNS whose texts are changed

@@ -4,9 +4,10 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from regard.evaluation import Interval, Score, SignificanceTest
+from regard.evaluation import Interval, Score
 from regard.evaluation.confusion import NO_LABEL, Confusion
 from regard.evaluation.metric import Statistics
+from regard.evaluation.significance import SignificanceTest
 from regard.explain.pictures import svg
 from regard.reports.report import Report
 from regard.reports.table import DASH, Cell, Table, number_cell

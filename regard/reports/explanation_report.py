@@ -21,7 +21,7 @@ from regard.predictor.predictions import Predictions
 from regard.predictor.whole_texts import recalled_sentences
 from regard.registry import Choice
 from regard.reports.report import Report
-from regard.reports.taught_words.evidence import taught_words
+from regard.reports.taught_words import taught_words
 from regard.results import Prediction
 from regard.runs.texts import Say
 

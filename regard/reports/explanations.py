@@ -14,7 +14,8 @@ from torch import Tensor
 from regard.errors import ConfigError, DataError
 from regard.evaluation.metric import Statistics
 from regard.evaluation.significance import compare_statistics, interval_of
-from regard.explain.relevance import RELEVANCES, Relevance, Relevances
+from regard.explain.relevance import RELEVANCES, Relevance
+from regard.explain.relevance.method import Relevances
 from regard.explain.relevance.question import Baseline, Question
 from regard.models import Model
 from regard.predictor import Predictor, load

@@ -11,7 +11,8 @@ from regard.arrays import Floats
 from regard.errors import ConfigError, DataError
 from regard.evaluation import METRICS, Interval, interval_of
 from regard.evaluation.metric import Statistics, corpus_of
-from regard.explain.quality import QUALITY_FEATURES, WrittenSentence
+from regard.explain.quality import QUALITY_FEATURES
+from regard.explain.quality.feature import WrittenSentence
 from regard.models import Model
 from regard.predictor import Predictor
 from regard.records import Batch

@@ -11,15 +11,16 @@ import torch
 from regard.data.columns import Columns
 from regard.data.packing import chunks
 from regard.decoding import FEATURES, SEARCHES, Answering, Feature, SearchEngine
-from regard.decoding.features import Surroundings
+from regard.decoding.features.feature import Surroundings
 from regard.decoding.shortlist import SHORTLIST_FILE, Shortlist
 from regard.errors import ConfigError
 from regard.experiment import DecodingSettings, Experiment
 from regard.explain.adequacy import ADEQUACIES, Adequacy
 from regard.models import Model
-from regard.objectives import OBJECTIVES, Context, Objective, PenalisedObjective, build_penalties, check_norms
+from regard.objectives import OBJECTIVES, Context, Objective, PenalisedObjective, build_penalties
 from regard.objectives.likelihood import LikelihoodObjective
 from regard.objectives.objective import LabelProbabilities, PairLinks
+from regard.objectives.sub_batch import check_norms
 from regard.registry import Choice
 from regard.runs.folder import TUNING
 from regard.runs.run import Run

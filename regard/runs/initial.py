@@ -11,8 +11,8 @@ from torch import Tensor
 from regard.config import read_checked, write_checked
 from regard.data.columns import Column, Columns, closed_columns, load_columns, vocabulary_folders
 from regard.errors import CheckpointError, ConfigError, DataError, nearest
-from regard.experiment import Experiment, InitialSettings
 from regard.experiment.huggingface import huggingface_parts
+from regard.experiment.settings import Experiment, InitialSettings
 from regard.models import Model
 from regard.runs.folder import RunFolder
 from regard.runs.run import Run, model_of

@@ -15,7 +15,8 @@ from regard.config import collected_notes
 from regard.data.columns import Columns, example_values, small_columns
 from regard.data.streams import BATCHES_AHEAD
 from regard.errors import ConfigError, DataError, RegardError
-from regard.experiment import Experiment, empty_model
+from regard.experiment import Experiment
+from regard.experiment.complete_settings import empty_model
 from regard.experiment.time_plan import TRAINING, sized_columns
 from regard.models import MODELS, Model
 from regard.ops.memory import free_bytes, lacks_memory

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from regard.config import own_folder, parse_changes, quoted
 from regard.errors import ConfigError
-from regard.experiment import PlannedExperiment, plan_experiment, text_settings
+from regard.experiment import plan_experiment, text_settings
+from regard.experiment.complete_settings import PlannedExperiment
 from regard.experiment.data import by_ending
 from regard.runs.folder import RunFolder
 from regard.runs.run import Run

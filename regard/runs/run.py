@@ -15,7 +15,8 @@ from regard.data.columns import Columns, load_columns, of_language
 from regard.data.manifest import has_manifest, verify, verify_file
 from regard.data.sealed import SEAL
 from regard.errors import CheckpointError, ConfigError
-from regard.experiment import Experiment, saved_experiment
+from regard.experiment import Experiment
+from regard.experiment.complete_settings import saved_experiment
 from regard.explain.alignment import AlignmentHead
 from regard.models import MODELS, Model
 from regard.objectives import build_penalties

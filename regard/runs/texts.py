@@ -8,12 +8,14 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, NamedTuple, cast
 
-from regard.augmentations import AUGMENTATIONS, AugmentedPairs
-from regard.data import READERS, CheckedReader, Corpus, Reader
+from regard.augmentations import AUGMENTATIONS
+from regard.augmentations.augmentation import AugmentedPairs
+from regard.data import READERS, Corpus, Reader
 from regard.data.columns import COLUMNS, Columns, learn_columns, learnt_things, own_name, save_columns
 from regard.data.columns.labels import LabelsColumn
 from regard.data.corpus import LISTED
 from regard.data.examples import ColumnTexts, Example
+from regard.data.readers import CheckedReader
 from regard.data.streams import MixedStream, PlannedStream
 from regard.data.transforms import transformed
 from regard.errors import ConfigError, DataError, PartError

@@ -11,7 +11,7 @@ from regard.data.examples import ColumnTexts
 from regard.data.readers.document_sentences import WindowSize
 from regard.data.streams import PlannedStream
 from regard.errors import ConfigError
-from regard.models import Deliberation
+from regard.models.deliberation import Deliberation
 from regard.records import DOCUMENT, SOURCE, TARGET
 from regard.registry import Choice
 from regard.results import Prediction, TextPrediction

@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from regard.answers import NearestPrediction
+from regard.answers.neighbours import NearestPrediction
 from regard.config import Doc
 from regard.config.bounds import Positive, Size
 from regard.data import Corpus, Reader

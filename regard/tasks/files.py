@@ -4,7 +4,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from regard.data import Fold, HoldOut, Reader, Stretch
+from regard.data import Reader
+from regard.data.readers import HoldOut
+from regard.data.readers.part import Fold, Stretch
 from regard.data.readers.tables import Fields, TableLayout
 from regard.errors import ConfigError
 

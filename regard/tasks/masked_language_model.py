@@ -17,14 +17,16 @@ from regard.data.columns import Columns, TextColumn
 from regard.data.columns.masked_text import mask_of
 from regard.data.examples import ColumnTexts
 from regard.data.streams import PlannedStream
-from regard.data.transforms import LineSeeds, Transform, Transformed
+from regard.data.transforms import LineSeeds, Transform
 from regard.data.transforms.masking import MASKED_PIECES, STAGE, Masking, WordBorders
+from regard.data.transforms.transform import Transformed
 from regard.decoding import Answering, Engine, Hypothesis, Search
 from regard.decoding.features import Feature
 from regard.errors import PartError
 from regard.explain.alignment_view import mean_of_heads
 from regard.explain.maps import attention_maps
-from regard.models import MaskedLanguageModel, Model
+from regard.models import Model
+from regard.models.masked_language_model import MaskedLanguageModel
 from regard.pieces import END, MASK_PIECE, PAD, SPECIALS, byte_of
 from regard.records import TEXT, Batch
 from regard.registry import Choice

@@ -9,8 +9,9 @@ from typing import Annotated, Any, ClassVar, cast
 from regard.answers.tags import TaggedEntity, TagsAnswer, TagsPrediction
 from regard.attention import recording
 from regard.config import Doc
-from regard.data.columns import Columns, WordsColumn
+from regard.data.columns import Columns
 from regard.data.columns.labels import LabelsColumn
+from regard.data.columns.words import WordsColumn
 from regard.data.examples import ColumnTexts
 from regard.data.readers.conll import conll_layout
 from regard.data.readers.tables import Fields, TableLayout

@@ -6,7 +6,8 @@ from networks import build_language_model, build_translator
 from torch import nn
 from torch.testing import assert_close
 
-from regard.attention import Role, attentions_in, recording
+from regard.attention import Role, recording
+from regard.attention.attention import attentions_in
 from regard.encoders import ENCODERS
 from regard.explain.maps import attention_maps
 from regard.models import ROUTE, AttentionSettings, Translator

@@ -8,7 +8,8 @@ from torch import tensor
 from torch.nn import functional
 from torch.testing import assert_close
 
-from regard.attention import Attention, Heads
+from regard.attention import Attention
+from regard.attention.attention import Heads
 from regard.attention.kernels.softmax import masked_softmax
 from regard.attention.scores.additive import AdditiveScore
 from regard.attention.scores.dot import DotScore

@@ -9,9 +9,9 @@ from torch import Tensor
 from torch.testing import assert_close
 from windowed import DIM, HEADS, SPANS_HERE, padded, random, small
 
-from regard.attention import SCORES, SPANS, WEIGHTINGS, Attention, Memory, Span, View, Window
+from regard.attention import SCORES, SPANS, WEIGHTINGS, Attention, Memory, Span, View
 from regard.attention.kernels import choose
-from regard.attention.parts import AllOf, Attended
+from regard.attention.parts import AllOf, Attended, Window
 from regard.attention.weightings.softmax import SoftmaxWeighting
 from regard.models import AttentionSettings, build_attention
 from regard.ops.plain import plain

@@ -2,7 +2,8 @@
 
 import pytest
 
-from regard.augmentations import AUGMENTATIONS, AugmentedPairs, SourceHints, TermHint
+from regard.augmentations import AUGMENTATIONS
+from regard.augmentations.augmentation import AugmentedPairs, SourceHints, TermHint
 from regard.augmentations.fuzzy_matches import FuzzyMatches
 from regard.augmentations.terms import AnnotatedTerms
 from regard.data.examples import Example

@@ -7,8 +7,9 @@ import math
 import pytest
 from rich.console import Console
 
-from regard.answers import ANSWERS, LabelPrediction, NearestPrediction, answer_of, show
+from regard.answers import ANSWERS, LabelPrediction, answer_of, show
 from regard.answers.labels import LabelsPrediction
+from regard.answers.neighbours import NearestPrediction
 from regard.answers.number import NumberPrediction
 from regard.answers.numbers import NumbersPrediction
 from regard.answers.span import SpanPrediction

@@ -9,7 +9,8 @@ from regard.layers.complex_numbers import ComplexLstm, complex_convolution
 from regard.layers.convolutional.convolution import Convolution
 from regard.layers.convolutional.gated_block import GatedBlock
 from regard.layers.convolutional.residual_block import Chain, MultiplicativeUnit, ResidualBlock
-from regard.layers.feedforwards import FEEDFORWARDS, FeedForward
+from regard.layers.feedforwards import FEEDFORWARDS
+from regard.layers.feedforwards.feedforward import FeedForward
 from regard.layers.feedforwards.position_wise import PositionWise
 from regard.layers.histories import HISTORIES
 from regard.layers.key_value import STATE_PARTS, KeyValueLayer

@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-from regard.answers import LabelPrediction, NearestPrediction
+from regard.answers import LabelPrediction
 from regard.answers.labels import LabelsPrediction
+from regard.answers.neighbours import NearestPrediction
 from regard.answers.number import NumberPrediction
 from regard.answers.numbers import NumbersPrediction
 from regard.answers.span import SpanPrediction

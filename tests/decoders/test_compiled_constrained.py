@@ -10,9 +10,9 @@ from builds import BUILDS, build_for
 from networks import build_translator
 from writers import batch_of, sources_of
 
-from regard.decoding import BeamSearch, Requirement, Requirements
+from regard.decoding import BeamSearch
 from regard.decoding.features.coverage import CoverageFeature
-from regard.decoding.phrases import Phrase
+from regard.decoding.phrases import Phrase, Requirement, Requirements
 from regard.decoding.shortlist import Shortlist, ShortlistedWriter
 from regard.models import AttentionSettings
 from regard.models.translator import Translator

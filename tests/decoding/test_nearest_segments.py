@@ -9,11 +9,12 @@ from networks import build_translator
 from torch.testing import assert_close
 
 from regard.data.columns import TextColumn
-from regard.decoding import FEATURES, SEARCHES, Requirement, Requirements, SearchEngine
+from regard.decoding import FEATURES, SEARCHES, SearchEngine
 from regard.decoding.beam import BeamSearch
-from regard.decoding.features import Surroundings, nearest_segments
+from regard.decoding.features import nearest_segments
+from regard.decoding.features.feature import Surroundings
 from regard.decoding.features.nearest_segments import NearestSegmentsFeature, SegmentStates
-from regard.decoding.phrases import Phrase
+from regard.decoding.phrases import Phrase, Requirement, Requirements
 from regard.decoding.shortlist import Shortlist
 from regard.errors import ConfigError, DataError
 from regard.memory import TranslationMemory, TranslationUnit

@@ -11,7 +11,7 @@ from torch.testing import assert_close
 
 from regard.data.columns import TextColumn
 from regard.decoding import FEATURES, BeamSearch, GreedySearch, SearchEngine
-from regard.decoding.features import Surroundings
+from regard.decoding.features.feature import Surroundings
 from regard.decoding.features.language_model import LanguageModelFeature
 from regard.decoding.features.lexicon import LexiconFeature
 from regard.decoding.features.missing_words import MissingWordsFeature

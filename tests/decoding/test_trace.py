@@ -2,7 +2,8 @@
 
 import pytest
 
-from regard.decoding import BeamSearch, GreedySearch, SamplingSearch, SearchTrace
+from regard.decoding import BeamSearch, GreedySearch, SamplingSearch
+from regard.decoding.trace import SearchTrace
 from regard.errors import ConfigError
 from regard.records import EOS, UNK
 

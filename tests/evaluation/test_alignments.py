@@ -5,7 +5,8 @@ import gzip
 import pytest
 
 from regard.errors import DataError, RegardError
-from regard.evaluation import GoldAlignment, alignment_error_rate, link_rates, read_gold
+from regard.evaluation import read_gold
+from regard.evaluation.alignments import GoldAlignment, alignment_error_rate, link_rates
 
 
 def test_error_rate_by_hand():

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from regard.errors import RegardError
-from regard.evaluation import METRICS, compare_statistics, interval_of
+from regard.evaluation import METRICS, interval_of
 from regard.evaluation.metric import corpus_of
+from regard.evaluation.significance import compare_statistics
 from regard.registry import Choice
 
 NAMES = ["brier", "log_loss", "roc_auc"]

@@ -6,7 +6,8 @@ from regard.config import as_values, read_settings
 from regard.decoders import DECODERS
 from regard.encoders import ENCODERS
 from regard.errors import ConfigError
-from regard.experiment import Experiment, read_changes
+from regard.experiment import Experiment
+from regard.experiment.complete_settings import read_changes
 from regard.layers.recurrent import RECURRENT
 
 

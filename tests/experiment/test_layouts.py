@@ -2,7 +2,8 @@
 
 import pytest
 
-from regard.data.readers import READERS, ParallelReader, reader_class
+from regard.data.readers import READERS, reader_class
+from regard.data.readers.parallel import ParallelReader
 from regard.experiment import text_settings
 from regard.experiment.layouts import default_task_of, holds_answers
 from regard.tasks import TASKS, task_class

@@ -7,7 +7,8 @@ from networks import build_translator
 
 from regard.config import read_settings
 from regard.errors import ConfigError
-from regard.experiment import PARTS, Experiment, load_experiment, read_changes, read_experiment
+from regard.experiment import PARTS, Experiment, load_experiment, read_experiment
+from regard.experiment.complete_settings import read_changes
 from regard.experiment.names import look_up
 
 RECURRENT = "{name: recurrent, hidden_dim: 16}"

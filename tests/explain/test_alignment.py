@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.errors import ConfigError, RegardError
-from regard.explain import align, format_pharaoh
-from regard.explain.alignment import merge_weights, parse_pharaoh, word_alignment
+from regard.explain.alignment import align, format_pharaoh, merge_weights, parse_pharaoh, word_alignment
 
 WEIGHTS = [  # three targets, three sources; the second and third look at source 2 most
     [0.7, 0.2, 0.1],

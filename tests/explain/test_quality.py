@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from regard.explain.quality import QUALITY_FEATURES, WrittenSentence
+from regard.explain.quality import QUALITY_FEATURES
+from regard.explain.quality.feature import WrittenSentence
 from regard.registry import Choice
 
 SENTENCE = WrittenSentence(

@@ -9,7 +9,8 @@ from torch.testing import assert_close
 
 from regard.decoders import DECODERS
 from regard.errors import ConfigError
-from regard.models import MODELS, ROUTE, AttentionSettings, CausalClassifier
+from regard.models import MODELS, ROUTE, AttentionSettings
+from regard.models.causal_classifier import CausalClassifier
 from regard.records import BOS, EOS, PAD, Batch, Sequences
 from regard.registry import Choice
 from regard.runs.initial import names_by_part

@@ -11,8 +11,8 @@ from torch.testing import assert_close
 from regard.attention import recording
 from regard.data.collate import collate
 from regard.decoding import SEARCHES, GreedySearch
-from regard.models import MODELS, Deliberation
-from regard.models.deliberation import BEFORE, BEHIND, ITSELF
+from regard.models import MODELS
+from regard.models.deliberation import BEFORE, BEHIND, ITSELF, Deliberation
 from regard.models.second_pass import Draft, greedy_drafts
 from regard.models.translator import shifted
 from regard.objectives import Context

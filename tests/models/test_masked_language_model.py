@@ -11,7 +11,8 @@ from regard.data.columns.masked_text import MaskedTextColumn
 from regard.data.transforms.masking import MASKED_PIECES
 from regard.decoding import SEARCHES
 from regard.errors import ConfigError
-from regard.models import MODELS, MaskedLanguageModel
+from regard.models import MODELS
+from regard.models.masked_language_model import MaskedLanguageModel
 from regard.pieces import PAD, SPECIALS
 from regard.predictor import Predictor
 from regard.registry import Choice

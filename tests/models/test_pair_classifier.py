@@ -6,7 +6,7 @@ from networks import columns_of
 from torch import tensor
 from torch.testing import assert_close
 
-from regard.attention import attentions_in
+from regard.attention.attention import attentions_in
 from regard.encoders import ENCODERS
 from regard.errors import ConfigError
 from regard.layers.pooling import POOLINGS

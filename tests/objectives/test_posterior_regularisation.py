@@ -9,7 +9,8 @@ from enumerable import TableWriter, Told, batch_of, every_target
 from torch.testing import assert_close
 
 from regard.errors import RegardError
-from regard.objectives import OBJECTIVES, POSTERIOR_FEATURES, Context
+from regard.objectives import OBJECTIVES, Context
+from regard.objectives.posterior_features import POSTERIOR_FEATURES
 from regard.records import BOS, EOS
 from regard.registry import Choice
 

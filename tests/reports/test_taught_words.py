@@ -9,9 +9,9 @@ from typer.testing import CliRunner
 
 from regard.cli.app import app
 from regard.errors import ConfigError
+from regard.reports import taught_words as evidence
 from regard.reports.data_check.check_data import read_numbered_pairs
-from regard.reports.taught_words import evidence
-from regard.reports.taught_words.evidence import spans_of_words, taught_words
+from regard.reports.taught_words import spans_of_words, taught_words
 from regard.reports.taught_words.pair_index import PairIndex
 from regard.results import Explanation, Prediction
 

@@ -7,7 +7,8 @@ from small_runs import regard, unsaid
 
 from regard.data.columns import learn_columns
 from regard.data.examples import Example
-from regard.data.readers import Fold, Reader
+from regard.data.readers import Reader
+from regard.data.readers.part import Fold
 from regard.errors import DataError
 from regard.experiment import read_experiment
 from regard.reports.evaluation import evaluate

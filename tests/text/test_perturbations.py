@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from regard.errors import ConfigError, RegardError
 from regard.registry import Choice
-from regard.text.perturbations import PERTURBATIONS, changeable_words, perturbation_of
+from regard.text.perturbations import PERTURBATIONS, perturbation_of
+from regard.text.perturbations.perturbation import changeable_words
 from regard.text.vector_table import VectorTable
 
 TEXT = "Two young men, who don't know that dog, carry an old green ladder through 3 rooms."

@@ -163,6 +163,8 @@ def _folder(kind: str, name: str, shared: bool) -> str:
     return folder
 
 
-__all__ = ["COLUMNS", "Column", "Columns", "TextColumn", "WordsColumn", "check_one_vocabulary", "closed_columns",
-           "example_values", "is_own", "learn_columns", "learnt_things", "load_columns", "longest_read",
-           "of_language", "own_name", "save_columns", "small_columns", "vocabulary_folders"]  # fmt: skip
+__all__ = [
+    "COLUMNS", "Column", "Columns", "TextColumn", "check_one_vocabulary", "closed_columns", "example_values", "is_own",
+    "learn_columns", "learnt_things", "load_columns", "longest_read", "of_language", "own_name", "save_columns",
+    "small_columns", "vocabulary_folders",
+]  # fmt: skip

@@ -20,7 +20,7 @@ from regard.data.readers.jsonl import JsonlReader
 from regard.data.readers.next_sentence import NextSentenceReader
 from regard.data.readers.numbered import NumberedReader
 from regard.data.readers.parallel import ParallelReader
-from regard.data.readers.part import Fold, HoldOut, Stretch
+from regard.data.readers.part import HoldOut
 from regard.data.readers.reader import Reader
 from regard.data.readers.sentence_order import SentenceOrderReader
 from regard.data.readers.squad import SquadReader
@@ -66,13 +66,4 @@ def reader_class(kind: str) -> type[Reader]:
     return cast(type[Reader], READERS[kind])
 
 
-__all__ = [
-    "READERS",
-    "CheckedReader",
-    "Fold",
-    "HoldOut",
-    "ParallelReader",
-    "Reader",
-    "Stretch",
-    "reader_class",
-]
+__all__ = ["READERS", "CheckedReader", "HoldOut", "Reader", "reader_class"]

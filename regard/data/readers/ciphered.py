@@ -15,7 +15,8 @@ from regard.data.readers.lines import read_lines
 from regard.data.readers.reader import FileName, FileReader, check_columns
 from regard.errors import DataError, PartError
 from regard.registry import Choice
-from regard.text.ciphers import CIPHERS, Symbols, cut_symbols, join_symbols
+from regard.text.ciphers import CIPHERS, cut_symbols, join_symbols
+from regard.text.ciphers.cipher import Symbols
 
 OTHER_SYMBOL = {"characters": "\ufffd", "words": "<unk>"}  # replaces all rare symbols
 _BRAILLE, _PRIVATE = 0x2801, 0xF0000  # cipher symbols of their own: Braille patterns, then a plane for private use

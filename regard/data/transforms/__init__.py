@@ -17,4 +17,4 @@ def transformed(stream: PlannedStream, choices: Iterable[Choice], seed: int) -> 
     return stream
 
 
-__all__ = ["TRANSFORMS", "LineSeeds", "Transform", "Transformed", "transformed"]
+__all__ = ["TRANSFORMS", "LineSeeds", "Transform", "transformed"]

@@ -1,7 +1,7 @@
 """Features of a log-linear search. One file a row, built with nothing but its settings."""
 
 from regard.decoding.features.coverage import CoverageFeature
-from regard.decoding.features.feature import Feature, Surroundings
+from regard.decoding.features.feature import Feature
 from regard.decoding.features.language_model import LanguageModelFeature
 from regard.decoding.features.length import LengthFeature
 from regard.decoding.features.lexicon import LexiconFeature
@@ -30,4 +30,4 @@ FEATURES: Registry[Feature] = Registry(
     within="decoding.features={part}",
 )
 
-__all__ = ["FEATURES", "Feature", "Surroundings"]
+__all__ = ["FEATURES", "Feature"]

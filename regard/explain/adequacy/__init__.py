@@ -1,6 +1,6 @@
 """Checks of what translations leave out. One file a row, built with the folder of a run."""
 
-from regard.explain.adequacy.adequacy import Adequacy, checked
+from regard.explain.adequacy.adequacy import Adequacy
 from regard.explain.adequacy.attention import AttentionAdequacy
 from regard.explain.adequacy.lexicon import LexiconAdequacy
 from regard.registry import Registry
@@ -13,4 +13,4 @@ ADEQUACIES: Registry[Adequacy] = Registry(
     },
 )
 
-__all__ = ["ADEQUACIES", "Adequacy", "checked"]
+__all__ = ["ADEQUACIES", "Adequacy"]

@@ -1,7 +1,7 @@
 """Quality features: estimates from a model's own pass over its translation. Built with its settings."""
 
 from regard.explain.quality.coverage import Coverage
-from regard.explain.quality.feature import QualityFeature, WrittenSentence
+from regard.explain.quality.feature import QualityFeature
 from regard.explain.quality.glass_box import (
     AttentionEntropy,
     DropoutMean,
@@ -26,5 +26,3 @@ QUALITY_FEATURES: Registry[QualityFeature] = Registry(
         "log_prob_spread": LogProbSpread,
     },
 )
-
-__all__ = ["QUALITY_FEATURES", "WrittenSentence"]

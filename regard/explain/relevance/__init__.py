@@ -7,7 +7,7 @@ from regard.explain.relevance.attention_rollout import AttentionRollout
 from regard.explain.relevance.attention_weights import AttentionWeights
 from regard.explain.relevance.integrated_gradients import IntegratedGradients
 from regard.explain.relevance.lrp import LayerwiseRelevance
-from regard.explain.relevance.method import Relevance, Relevances
+from regard.explain.relevance.method import Relevance
 from regard.explain.relevance.occlusion import Occlusion
 from regard.explain.relevance.question import Question, StateQuestion
 from regard.explain.relevance.saliency import GradientTimesInput, Saliency
@@ -45,4 +45,4 @@ def method_of(by: str | Choice) -> Choice:
     return known
 
 
-__all__ = ["RELEVANCES", "Question", "Relevance", "Relevances", "StateQuestion", "method_of", "quick_methods"]
+__all__ = ["RELEVANCES", "Question", "Relevance", "StateQuestion", "method_of", "quick_methods"]

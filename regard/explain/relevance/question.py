@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from regard.attention import is_hidden
+from regard.attention.recording import is_hidden
 from regard.errors import RegardError, nearest
 from regard.layers.embedders.embedder import Embedder
 from regard.models import Model

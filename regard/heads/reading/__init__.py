@@ -2,9 +2,7 @@
 
 from regard.heads.reading.attention_sum import AttentionSumHead
 from regard.heads.reading.pointers import PointersHead
-from regard.heads.reading.span_head import Places, SpanHead
+from regard.heads.reading.span_head import SpanHead
 from regard.registry import Registry
 
 SPAN_HEADS: Registry[SpanHead] = Registry("model.head", {"attention_sum": AttentionSumHead, "pointers": PointersHead})
-
-__all__ = ["SPAN_HEADS", "Places", "SpanHead"]

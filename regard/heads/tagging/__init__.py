@@ -8,5 +8,3 @@ from regard.registry import Registry
 TAG_HEADS: Registry[TagHead] = Registry(
     "model.head", {"crf": CrfHead, "linear": LinearTagHead}, within="model={{name: tagger, head: {part}}}"
 )
-
-__all__ = ["TAG_HEADS", "TagHead"]

@@ -24,6 +24,3 @@ FEEDFORWARDS: Registry[FeedForward] = Registry(
 )
 
 FeedForwardChoice = Annotated[Choice, PartOf(FEEDFORWARDS), Doc("Feed-forward sublayer of each block.")]
-
-
-__all__ = ["FEEDFORWARDS", "FeedForward", "FeedForwardChoice"]

@@ -6,7 +6,7 @@ from regard.config import Doc, PartOf
 from regard.layers.normalisation.cumulative import CumulativeNorm
 from regard.layers.normalisation.norm import Norm
 from regard.layers.normalisation.positionwise import PositionNorm
-from regard.layers.normalisation.sub_batch import SubBatchNorm, main_rows
+from regard.layers.normalisation.sub_batch import SubBatchNorm
 from regard.registry import Choice, Registry
 
 NORMALISATIONS: Registry[Norm] = Registry(
@@ -16,5 +16,3 @@ NORMALISATIONS: Registry[Norm] = Registry(
 )
 
 Normalisation = Annotated[Choice, PartOf(NORMALISATIONS), Doc("Normalisation in each block.")]
-
-__all__ = ["NORMALISATIONS", "Norm", "Normalisation", "main_rows"]

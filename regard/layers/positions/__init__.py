@@ -8,5 +8,3 @@ from regard.registry import Registry
 POSITIONS: Registry[Position] = Registry(
     "model.position", {"learned": LearnedPosition, "sinusoidal": SinusoidalPosition}
 )
-
-__all__ = ["POSITIONS", "Position"]

@@ -12,7 +12,7 @@ from regard.layers.recurrent.recurrent import Past, Recurrent
 from regard.layers.recurrent.rnn import RnnLayer
 from regard.layers.recurrent.sru import SruLayer
 from regard.layers.recurrent.ssru import SsruLayer
-from regard.layers.recurrent.stack import ResidualFrom, Stack, adds, note_no_residual
+from regard.layers.recurrent.stack import ResidualFrom, Stack, note_no_residual
 from regard.layers.recurrent.stack_rnn import StackRnnLayer
 from regard.registry import Choice, Registry
 
@@ -35,6 +35,5 @@ RECURRENT: Registry[Recurrent] = Registry(
 Cell = Annotated[Choice, PartOf(RECURRENT), Doc("Recurrent cell.")]
 
 __all__ = [
-    "RECURRENT", "Bidirectional", "Cell", "Past", "Recurrent", "ResidualFrom", "Stack", "adds", "note_no_residual",
-    "reverse",
+    "RECURRENT", "Bidirectional", "Cell", "Past", "Recurrent", "ResidualFrom", "Stack", "note_no_residual", "reverse",
 ]  # fmt: skip

@@ -8,7 +8,8 @@ from annotated_types import Ge, Le
 from torch import Tensor, nn
 
 from regard.config import Doc
-from regard.layers.recurrent.kernels import Parts, recurrence
+from regard.layers.recurrent.kernels import Parts
+from regard.layers.recurrent.kernels.choose import recurrence
 from regard.layers.recurrent.recurrent import Past, Recurrent, last
 from regard.ops.linear import linear
 

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from regard.layers.recurrent.kernels import linear_recurrence
+from regard.layers.recurrent.kernels.choose import linear_recurrence
 from regard.layers.recurrent.recurrent import Past, Recurrent, last
 from regard.ops.kernels.transformer import StandardRecurrence
 from regard.ops.linear import linear

@@ -16,5 +16,3 @@ COMPARISONS: Registry[Comparison] = Registry(
     inherits=("dropout",),
     within="model={{name: pair_classifier, comparison: {part}}}",
 )
-
-__all__ = ["COMPARISONS", "Comparison"]

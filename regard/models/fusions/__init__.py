@@ -15,5 +15,3 @@ FUSIONS: Registry[Fusion] = Registry(
     },
     within="model={{name: reader, fusion: {part}}}",
 )
-
-__all__ = ["FUSIONS", "Fusion"]

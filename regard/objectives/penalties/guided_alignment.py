@@ -6,7 +6,8 @@ from typing import Annotated
 import torch
 from torch import Tensor
 
-from regard.attention import Records, Role, attentions_in
+from regard.attention import Records, Role
+from regard.attention.attention import attentions_in
 from regard.config import Doc, PartOf
 from regard.config.bounds import AnyInt, Count
 from regard.models import Model

@@ -97,4 +97,4 @@ def _check(settings: DecodingSettings, device: str, abilities: Abilities) -> Non
         abilities.check("gpu", "device")
 
 
-__all__ = ["ENGINES", "EXPORT_FOLDER", "ExportEngine", "engine_named", "export_of", "load_export"]
+__all__ = ["ENGINES", "EXPORT_FOLDER", "engine_named", "export_of", "load_export"]

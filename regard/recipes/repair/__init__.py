@@ -97,4 +97,4 @@ def _near(texts: RepairTexts) -> list[str]:
     return near + rest[:_ANCHORS]
 
 
-__all__ = ["RepairRequest", "answers", "repair"]
+__all__ = ["RepairRequest", "repair"]

@@ -19,10 +19,10 @@ from regard.answers import LabelPrediction
 from regard.config import as_values, write_atomically
 from regard.data.readers.lines import read_lines
 from regard.errors import CheckpointError, ConfigError, DataError
-from regard.evaluation import GoldAlignment, alignment_error_rate, read_gold
+from regard.evaluation import read_gold
+from regard.evaluation.alignments import GoldAlignment, alignment_error_rate
 from regard.evaluation.tokenization import words
-from regard.explain import align
-from regard.explain.alignment import merge_weights
+from regard.explain.alignment import align, merge_weights
 from regard.explain.tokens import is_end
 from regard.pieces import byte_of
 from regard.predictor import Predictor, answers_and_losses, load

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 from regard.config import NumberOfName, as_values, deferred_warnings, merge, parse_changes, read_yaml, spelled
 from regard.errors import ConfigError, Fault
-from regard.experiment import Experiment, load_parts, named_parts, read_changes, read_experiment
+from regard.experiment import Experiment, load_parts, named_parts, read_experiment
+from regard.experiment.complete_settings import read_changes
 from regard.runs.rehearsal import Rehearsal
 from regard.training.settings import LIMITS
 

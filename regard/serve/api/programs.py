@@ -10,13 +10,12 @@ from regard.serve.api.apertium import APERTIUM_ENDPOINTS, apertium_error, aperti
 from regard.serve.api.deepl import DEEPL_ENDPOINTS, deepl_error, deepl_path
 from regard.serve.api.deepl_documents import DOCUMENT_ENDPOINTS
 from regard.serve.api.deepl_glossaries import GLOSSARY_ENDPOINTS
-from regard.serve.api.deepl_multilingual import MULTILINGUAL_ENDPOINTS
 from regard.serve.api.endpoint import Endpoint, ProgramApi
 from regard.serve.api.tmserver import TMSERVER_ENDPOINTS, tmserver_path
 from regard.serve.errors import ErrorForm, plain_error
 from regard.serve.settings import Settings
 
-_DEEPL = (*DEEPL_ENDPOINTS, *DOCUMENT_ENDPOINTS, *GLOSSARY_ENDPOINTS, *MULTILINGUAL_ENDPOINTS)
+_DEEPL = (*DEEPL_ENDPOINTS, *DOCUMENT_ENDPOINTS, *GLOSSARY_ENDPOINTS)
 PROGRAMS: dict[str, ProgramApi] = {
     "deepl": ProgramApi(_DEEPL, deepl_path, deepl_error),
     "apertium": ProgramApi(APERTIUM_ENDPOINTS, apertium_path, apertium_error),

@@ -14,5 +14,3 @@ DICTIONARY_METHODS: Registry[DictionaryMethod] = Registry(
         "similarity": SimilaritySelfLearning,
     },
 )
-
-__all__ = ["DICTIONARY_METHODS", "DictionaryMethod"]

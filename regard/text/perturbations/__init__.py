@@ -5,7 +5,7 @@ from regard.registry import Choice, Registry
 from regard.text.perturbations.case import CasePerturbation
 from regard.text.perturbations.drop import DropPerturbation
 from regard.text.perturbations.keyboard import KeyboardPerturbation
-from regard.text.perturbations.perturbation import Perturbation, changeable_words
+from regard.text.perturbations.perturbation import Perturbation
 from regard.text.perturbations.swap import SwapPerturbation
 from regard.text.perturbations.synonym import SynonymPerturbation
 from regard.text.perturbations.typo import TypoPerturbation
@@ -36,6 +36,3 @@ def perturbation_of(spelled: str) -> Choice:
     except ValueError:
         problem = f"the share of words in '{spelled}' is not a number"
         raise ConfigError(PERTURBATIONS.place, problem, f"{name}:0.1") from None
-
-
-__all__ = ["PERTURBATIONS", "changeable_words", "perturbation_of"]

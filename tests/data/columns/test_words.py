@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from regard.data.columns import WordsColumn
+from regard.data.columns.words import WordsColumn
 from regard.records import PAD
 from regard.registry import Choice
 from regard.text import TOKENIZERS

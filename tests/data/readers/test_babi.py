@@ -5,7 +5,9 @@ import tarfile
 
 import pytest
 
-from regard.data.readers import READERS, CheckedReader, Fold, HoldOut
+from regard.data.readers import READERS, HoldOut
+from regard.data.readers.checked_reader import CheckedReader
+from regard.data.readers.part import Fold
 from regard.errors import DataError
 from regard.registry import Choice
 

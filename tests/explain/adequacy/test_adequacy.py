@@ -5,7 +5,8 @@ from engines import sent
 from small_runs import PAIRS, SMALL, regard, unsaid, write_texts
 
 from regard.errors import CheckpointError
-from regard.explain.adequacy import ADEQUACIES, checked
+from regard.explain.adequacy import ADEQUACIES
+from regard.explain.adequacy.adequacy import checked
 from regard.explain.adequacy.lexicon import TRANSLATIONS_FILE, folded_words
 from regard.explain.page import to_json
 from regard.predictor import load

@@ -4,7 +4,8 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from regard.heads.reading import SPAN_HEADS, SpanHead
+from regard.heads.reading import SPAN_HEADS
+from regard.heads.reading.span_head import SpanHead
 from regard.registry import Choice
 
 DIM, VECTOR, WORDS = 5, 3, 4

@@ -11,9 +11,9 @@ from torch.testing import assert_close
 from regard.config import read_settings
 from regard.errors import ConfigError
 from regard.layers.layer import Layer
-from regard.layers.normalisation import NORMALISATIONS, Normalisation, main_rows
+from regard.layers.normalisation import NORMALISATIONS, Normalisation
 from regard.layers.normalisation.cumulative import CumulativeNorm
-from regard.layers.normalisation.sub_batch import SubBatchNorm
+from regard.layers.normalisation.sub_batch import SubBatchNorm, main_rows
 from regard.registry import Choice
 
 BATCH, LENGTH, DIM = 5, 4, 3

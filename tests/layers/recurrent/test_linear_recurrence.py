@@ -5,8 +5,7 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from regard.layers.recurrent.kernels import linear_recurrence
-from regard.layers.recurrent.kernels.choose import linear_loop, linear_scan
+from regard.layers.recurrent.kernels.choose import linear_loop, linear_recurrence, linear_scan
 from regard.layers.recurrent.ssru import SsruLayer
 
 DIM = 3

@@ -11,9 +11,9 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from regard.layers.recurrent import Bidirectional, reverse
-from regard.layers.recurrent.kernels import Ended, Parts, choose
+from regard.layers.recurrent.kernels import Parts, choose
 from regard.layers.recurrent.kernels.choose import loop, scan
-from regard.layers.recurrent.kernels.sru import SRU_SOURCE, fused
+from regard.layers.recurrent.kernels.sru import SRU_SOURCE, Ended, fused
 from regard.layers.recurrent.sru import SruLayer
 from regard.ops.plain import plain
 from regard.runtime.compiled import library

@@ -5,7 +5,8 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from regard.models.comparisons import COMPARISONS, Comparison
+from regard.models.comparisons import COMPARISONS
+from regard.models.comparisons.comparison import Comparison
 from regard.records import Sequences
 from regard.registry import Choice
 

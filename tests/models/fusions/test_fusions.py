@@ -6,7 +6,8 @@ from torch.testing import assert_close
 
 from regard.models import AttentionSettings
 from regard.models.build import build_sockets
-from regard.models.fusions import FUSIONS, Fusion
+from regard.models.fusions import FUSIONS
+from regard.models.fusions.fusion import Fusion
 from regard.records import Sequences
 from regard.registry import Choice
 

@@ -17,7 +17,7 @@ from tasks import translation_of
 from regard.data.columns import learn_columns
 from regard.data.examples import Example
 from regard.errors import DataError
-from regard.evaluation import GoldAlignment
+from regard.evaluation.alignments import GoldAlignment
 from regard.experiment import Experiment
 from regard.registry import Choice
 from regard.reports import timing
