@@ -114,7 +114,7 @@ def test_export_that_differs_names_the_first_text(trained, tmp_path, monkeypatch
     assert [*tmp_path.iterdir()] == []
 
 
-@pytest.mark.parametrize("place", ["regard.exchange.ctranslate2.fill_spec", "regard.exchange.export_run.write_checked"])
+@pytest.mark.parametrize("place", ["regard.exchange.ctranslate2.fill_spec", "regard.exchange.write_checked"])
 def test_full_disk_leaves_nothing(place, trained, tmp_path, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")

@@ -8,12 +8,12 @@ from typing import Any
 
 from regard.aliases import aliases_of
 from regard.attention.recipes import RECIPES, as_yaml
-from regard.experiment import MECHANISMS, NETWORKS, PARTS, TABLES, Experiment, catalogue, load_experiment
+from regard.experiment import MECHANISMS, PARTS, TABLES, Experiment, catalogue, load_experiment
 from regard.experiment.catalogue import USES
 from regard.experiment.docstrings import COST_LETTERS, body, formula
 from regard.experiment.names import AMBIGUOUS, others
-from regard.experiment.tables import SOCKET_KINDS
-from regard.layers.positions import Position
+from regard.experiment.tables import NETWORKS, SOCKET_KINDS
+from regard.layers.positions.position import Position
 from regard.registry import Choice
 from regard.reports.catalogue.drawings import draw, effects
 from regard.reports.table import cells, code, prose
