@@ -153,8 +153,8 @@ class Answering:
             return [answer or self._counted(question, row, ids, kept) for row, answer, ids in texts]
 
         found, refused, _ = _one_by_one(list(range(len(question.texts))), read)
-        told: dict[int, TextCost | Prediction | Refused] = {**found, **refused}
-        return [told[row] for row in range(len(question.texts))]
+        costs: dict[int, TextCost | Prediction | Refused] = {**found, **refused}
+        return [costs[row] for row in range(len(question.texts))]
 
     def _counted(self, question: Question, row: int, ids: Ids, kept: Kept) -> TextCost | Refused:
         lengths, most = [*map(len, ids.values())], self.predictor.encoder.max_source - 1
@@ -248,8 +248,8 @@ class Answering:
                 found: Sequence[Prediction] = self.predictor.explainer.with_relevance([given], by, progress)
             else:
                 found = self.looking.explained([given], maps=True, unwanted=none_unwanted)
-            (told,) = self.predictor.explainer.with_reasons(found, reasons, progress)
-            return self.predictor.explainer.with_search_tree([told], none_unwanted)[0] if steps else told
+            (explained,) = self.predictor.explainer.with_reasons(found, reasons, progress)
+            return self.predictor.explainer.with_search_tree([explained], none_unwanted)[0] if steps else explained
         except _GivenUp:
             return given
 

@@ -318,8 +318,8 @@ def fingerprint(run: Path) -> Fingerprint:
             if name not in _UNREAD:
                 path = os.path.join(folder, name)
                 with suppress(OSError):  # deleted meanwhile
-                    told = os.stat(path)
-                    found.add((path, told.st_ino, told.st_size, told.st_mtime_ns))
+                    status = os.stat(path)
+                    found.add((path, status.st_ino, status.st_size, status.st_mtime_ns))
     return frozenset(found)
 
 

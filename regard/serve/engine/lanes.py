@@ -175,9 +175,9 @@ class Batcher:
         found = [one.prediction.prediction for one in done.outcomes if isinstance(one, Found)]
         sure = [one.confidence for one in found if one.confidence is not None]
         withheld = sum(one.withheld is not None for one in found)
-        told = Batched(len(items), sum(sizes), done.seconds, waited, done.out_of_memory, sure, withheld)
+        batched = Batched(len(items), sum(sizes), done.seconds, waited, done.out_of_memory, sure, withheld)
         for watcher in self.watchers:
-            watcher(told)
+            watcher(batched)
 
     def _message(self, batch: Working) -> Batch:
         items = batch.items

@@ -180,8 +180,8 @@ def _plain(one: object) -> Any:
     return [type(found).__name__, replace(found, alternatives=[]), others]
 
 
-def _carried(_: type, told: Any) -> Carried:
-    name, values, others = told
+def _carried(_: type, item: Any) -> Carried:
+    name, values, others = item
     found: Prediction = msgspec.convert(values, _KINDS[name])
     explanation = None if found.explanation is None else _without_empty_offsets(found.explanation)
     alternatives = [_carried(Carried, other).prediction for other in others]

@@ -132,9 +132,9 @@ def _scores(run: Run, task: Task, route: str) -> dict[str, float]:
         return {}
     try:
         lines = (run.path / _METRICS).read_text("utf-8").splitlines()
-        told = [json.loads(line) for line in lines if line.startswith('{"event": "validation"')]
+        validations = [json.loads(line) for line in lines if line.startswith('{"event": "validation"')]
     except (OSError, ValueError):  # gone, or damaged
         return {}
-    found: dict[str, Any] = next((one for one in reversed(told) if one.get("update") == update), {})
+    found: dict[str, Any] = next((one for one in reversed(validations) if one.get("update") == update), {})
     own = {name: found.get(f"{name}-{route}", found.get(name)) for name in task.spec.validates}
     return {name: round(value, 1) for name, value in own.items() if value is not None}

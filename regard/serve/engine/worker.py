@@ -152,18 +152,18 @@ class Desk:
 
     def _answer(self, name: str, work: Work, message: Batch | Warm) -> None:
         answering = self._free.get()
-        told: BatchReply | Warmed | Failure
+        reply: BatchReply | Warmed | Failure
         try:
             with work.core_time:
-                told = answer(answering, message, work)
+                reply = answer(answering, message, work)
         except BaseException as error:  # whatever ends this thread, waiting requests must fail
             _LOG.exception("a thread of the model ended")
-            told = Failure(reason=type(error).__name__)
+            reply = Failure(reason=type(error).__name__)
         finally:
             self._free.put(answering)
             self._works.pop(name, None)
-        told.seconds = work.core_time.seconds
-        self._reply(message, told)
+        reply.seconds = work.core_time.seconds
+        self._reply(message, reply)
 
     def _beat(self) -> None:
         """Send heartbeats until the end. After an idle time, return the memory of former batches."""
