@@ -18,13 +18,7 @@ from regard.layers.pooling import POOLINGS, HierarchicalPooling, Pooling
 from regard.models.build import build_embedder, build_sockets
 from regard.models.classifier import PoolingChoice
 from regard.models.label_model import AttentionRecords, LabelModel, num_outputs
-from regard.models.settings import (
-    HEADS_OF_FOUR,
-    PROJECTED_HEADS,
-    AttentionChoice,
-    EmbedderChoice,
-    PositionChoice,
-)
+from regard.models.settings import HEADS_OF_FOUR, PROJECTED_HEADS, AttentionChoice, EmbedderChoice, PositionChoice
 from regard.models.text_reader import TextReader
 from regard.ops.dropout import Dropout
 from regard.records import LABEL, TEXT, Batch, Sequences

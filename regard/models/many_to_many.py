@@ -11,14 +11,7 @@ from torch import nn
 from regard.data.columns import Columns
 from regard.models.model import ROUTE
 from regard.models.settings import TranslatorSettings
-from regard.models.translator import (
-    EmbeddedEncoder,
-    Languages,
-    Route,
-    Translator,
-    build_routes,
-    check_codes,
-)
+from regard.models.translator import EmbeddedEncoder, Languages, Route, Translator, build_routes, check_codes
 
 
 def many_to_many(columns: Columns, *, languages: Languages, shared: TranslatorSettings) -> Translator:

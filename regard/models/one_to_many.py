@@ -6,12 +6,7 @@ and the decoder of its language alone.
 
 from regard.data.columns import Columns
 from regard.models.settings import TranslatorSettings
-from regard.models.translator import (
-    Languages,
-    Translator,
-    build_routes,
-    check_codes,
-)
+from regard.models.translator import Languages, Translator, build_routes, check_codes
 
 
 def one_to_many(columns: Columns, *, languages: Languages, shared: TranslatorSettings) -> Translator:

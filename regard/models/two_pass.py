@@ -27,13 +27,7 @@ from regard.models.second_pass import (
     draft_width,
     greedy_drafts,
 )
-from regard.models.translator import (
-    Languages,
-    Translator,
-    build_routes,
-    check_codes,
-    shifted,
-)
+from regard.models.translator import Languages, Translator, build_routes, check_codes, shifted
 from regard.ops.kernels.search import CompiledWriter
 from regard.ops.modules import evaluating, module_dict
 from regard.records import Batch, Decoded, Encoded, Sequences, place

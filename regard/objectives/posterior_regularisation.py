@@ -11,14 +11,7 @@ from regard.config import Doc, OneOrMany, PartOf
 from regard.config.bounds import NotNegative
 from regard.config.common_settings import LabelSmoothing
 from regard.data.columns import TextColumn
-from regard.objectives.candidates import (
-    Candidates,
-    LikelihoodWeight,
-    SampledObjective,
-    Samples,
-    Sharpness,
-    target_text,
-)
+from regard.objectives.candidates import Candidates, LikelihoodWeight, SampledObjective, Samples, Sharpness, target_text
 from regard.objectives.objective import Context
 from regard.objectives.posterior_features import POSTERIOR_FEATURES
 from regard.records import SOURCE, TARGET, Batch, Loss

@@ -15,14 +15,7 @@ from urllib.error import HTTPError
 from urllib.request import Request
 
 from regard.config import write_atomically
-from regard.config.versions import (
-    MODEL,
-    VERSION_FOLDER,
-    pointer_held,
-    redo_version,
-    undo_version,
-    version_folder,
-)
+from regard.config.versions import MODEL, VERSION_FOLDER, pointer_held, redo_version, undo_version, version_folder
 from regard.data import READERS
 from regard.data.readers.jsonl import JsonlReader
 from regard.data.readers.suggestions import SuggestionsReader

@@ -30,13 +30,7 @@ from regard.runs.folder import DECODING, TUNING
 from regard.runs.lexicons import learn_tables
 from regard.runs.measurements import TUNED_THRESHOLD
 from regard.runs.texts import Say, dev_examples
-from regard.statistical.mert import (
-    WEIGHT_SEARCHES,
-    CandidateStatistics,
-    Tuned,
-    Values,
-    bleu_values,
-)
+from regard.statistical.mert import WEIGHT_SEARCHES, CandidateStatistics, Tuned, Values, bleu_values
 from regard.tasks import Examples, Measure, Outcome
 from regard.tasks.examples import as_rows
 

@@ -7,14 +7,7 @@ from html import escape
 from typing import Any, ClassVar, Self
 
 from regard.results.explanation import Explanation
-from regard.results.translation_reports import (
-    LexiconReport,
-    MemoryMatch,
-    Place,
-    SearchTree,
-    TermReport,
-    WordEvidence,
-)
+from regard.results.translation_reports import LexiconReport, MemoryMatch, Place, SearchTree, TermReport, WordEvidence
 
 BETWEEN_ANSWERS = "\n"  # of which any is right
 

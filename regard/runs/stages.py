@@ -49,12 +49,7 @@ from regard.runs.initial import (
 from regard.runs.rehearsal import Rehearsal
 from regard.runs.resuming import check_resumed, origins_of
 from regard.runs.run import Run, model_of, routed, task_of
-from regard.runs.texts import (
-    dev_examples,
-    learn_run_columns,
-    old_dev_examples,
-    training_batches,
-)
+from regard.runs.texts import dev_examples, learn_run_columns, old_dev_examples, training_batches
 from regard.runs.training_links import training_links
 from regard.runs.validation import Validation, Validations
 from regard.tasks import Examples, Task

@@ -25,15 +25,7 @@ from regard.models import Model
 from regard.models.tagger import WORD_PIECES, Tagger
 from regard.pieces import PAD
 from regard.records import TAGS, TEXT, Batch
-from regard.results import (
-    AttentionMap,
-    ColumnLink,
-    Explanation,
-    Prediction,
-    TokenRole,
-    Tokens,
-    WordRelevance,
-)
+from regard.results import AttentionMap, ColumnLink, Explanation, Prediction, TokenRole, Tokens, WordRelevance
 from regard.tasks.example_filter import ExampleFilter
 from regard.tasks.example_texts import ExampleTexts, Ids, encodable
 from regard.tasks.files import ExampleFiles

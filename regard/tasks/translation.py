@@ -23,12 +23,7 @@ from regard.tasks.example_texts import ExampleTexts, Ids
 from regard.tasks.relevance_view import RelevanceView
 from regard.tasks.spec import TaskSpec, Wording
 from regard.tasks.task import Task
-from regard.tasks.text_predictions import (
-    rows_of,
-    text_prediction,
-    with_loops_named,
-    without_loop,
-)
+from regard.tasks.text_predictions import rows_of, text_prediction, with_loops_named, without_loop
 from regard.text.clean import clean
 
 

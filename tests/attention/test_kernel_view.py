@@ -7,13 +7,7 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from regard.attention.kernel_view import (
-    chebyshev,
-    chebyshev_kernel,
-    exponential,
-    gram,
-    smoothed,
-)
+from regard.attention.kernel_view import chebyshev, chebyshev_kernel, exponential, gram, smoothed
 from regard.models import AttentionSettings, build_attention
 
 DIM = 4

@@ -12,14 +12,7 @@ from regard.errors import DataError
 from regard.evaluation.alignments import GoldAlignment
 from regard.explain.alignment import AlignmentHead, heads_of
 from regard.recipes import translator_alignment
-from regard.recipes.translator_alignment import (
-    SpannedText,
-    Way,
-    chosen_way,
-    rated_ways,
-    translator_links,
-    word_weights,
-)
+from regard.recipes.translator_alignment import SpannedText, Way, chosen_way, rated_ways, translator_links, word_weights
 from regard.registry import Choice
 from regard.results import AttentionMap, Explanation, Prediction, WordRelevance
 from regard.runs.measurements import Measurements

@@ -8,14 +8,7 @@ from io import BytesIO
 from typing import NamedTuple
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, LargeZipFile, ZipFile, ZipInfo
 
-from regard.documents.files.base import (
-    FileDocument,
-    FileError,
-    decode_text,
-    file_budget,
-    join_documents,
-    rebuild_each,
-)
+from regard.documents.files.base import FileDocument, FileError, decode_text, file_budget, join_documents, rebuild_each
 from regard.documents.files.paragraphs import Dialect, XmlPart
 from regard.documents.files.xml_source import declared_encoding
 from regard.results import Prediction

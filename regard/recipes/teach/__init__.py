@@ -15,14 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from regard.config import own_folder, read_checked, settings_file, settings_folder
-from regard.config.versions import (
-    MODEL,
-    UNPROVED,
-    current_version,
-    new_version,
-    use_version,
-    versions_held,
-)
+from regard.config.versions import MODEL, UNPROVED, current_version, new_version, use_version, versions_held
 from regard.errors import ConfigError
 from regard.experiment import Experiment
 from regard.predictor import load

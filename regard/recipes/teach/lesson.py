@@ -21,14 +21,7 @@ from regard.experiment import Experiment, read_experiment
 from regard.experiment.corrections import is_there
 from regard.experiment.data import OldTextSettings
 from regard.predictor import Predictor, load
-from regard.recipes.corrections import (
-    LEARNED,
-    PAIR_SIDES,
-    TOLERANCE,
-    Trial,
-    keep_pairs,
-    kept_pairs,
-)
+from regard.recipes.corrections import LEARNED, PAIR_SIDES, TOLERANCE, Trial, keep_pairs, kept_pairs
 from regard.recipes.weight_change import WeightChange, bisected, weight_copies
 from regard.runs import Run, RunFolder, train_run
 from regard.runs.adaptation import OLD_TEXT, signed_interval, signed_value, start_statistics

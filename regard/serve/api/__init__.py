@@ -22,15 +22,7 @@ from regard.serve.api.libretranslate import (
     SuggestQuestion,
     TextQuestion,
 )
-from regard.serve.api.offered import (
-    LimitsAnswer,
-    frontend_settings,
-    health,
-    languages,
-    limits,
-    metrics,
-    readiness,
-)
+from regard.serve.api.offered import LimitsAnswer, frontend_settings, health, languages, limits, metrics, readiness
 from regard.serve.api.pages import ReloadAnswer, add_pages, reload_runs
 from regard.serve.api.predict import predict_any
 from regard.serve.api.programs import program_endpoints

@@ -23,13 +23,7 @@ from regard.serve.languages import inward, outward
 from regard.serve.memories import READ_ONLY, confirm
 from regard.serve.security import SUGGEST
 from regard.serve.service import Service
-from regard.serve.translating import (
-    Translated,
-    TranslationRequest,
-    answered,
-    sentences_of,
-    taken_apart,
-)
+from regard.serve.translating import Translated, TranslationRequest, answered, sentences_of, taken_apart
 
 SCORE_DIGITS = 3
 
