@@ -159,7 +159,7 @@ class _Clock:
     """Translates the dev set in pieces, reports progress, and ends in time."""
 
     def __init__(self, seconds: float, say: Say) -> None:
-        self.say, self._end, self._told = say, time.monotonic() + seconds, time.monotonic()
+        self.say, self._end, self._reported = say, time.monotonic() + seconds, time.monotonic()
 
     def affordable(self, model: "_LogLinear", part: "DevPart", search: Choice, rounds: int) -> "DevPart":
         """Return the sentences that all rounds have time for, by the time of the first ones; at least these."""
@@ -182,10 +182,10 @@ class _Clock:
             now = time.monotonic()
             if now > self._end and len(found) < len(sources):
                 raise _TimeOver
-            if now - self._told > PROGRESS_SECONDS and len(found) < len(sources):
+            if now - self._reported > PROGRESS_SECONDS and len(found) < len(sources):
                 left = (now - start) / len(found) * (len(sources) - len(found))
                 self.say(f"{name}: {len(found):,} of {len(sources):,} sentences, about {left:.0f} s left of it")
-                self._told = now
+                self._reported = now
         return found
 
 

@@ -231,8 +231,8 @@ class _Left(Exception):
 
 async def _read(scope: Scope, receive: Receive, limit: int, seconds: float) -> bytes:
     """Raise TimeoutError if nothing arrives in `seconds`, or less than the minimum rate after that."""
-    told = Headers(scope=scope).get("content-length", "")
-    if told.isdecimal() and int(told[:20]) > limit:
+    length = Headers(scope=scope).get("content-length", "")
+    if length.isdecimal() and int(length[:20]) > limit:
         raise _TooLarge
     parts, size, more = [], 0, True
     loop = asyncio.get_running_loop()

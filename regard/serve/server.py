@@ -310,10 +310,10 @@ def _limits(settings: Settings) -> str:
         "texts a request": settings.batch_limit,
         "requests a minute": settings.req_limit,
     }
-    told = [f"{limit:,} {what}" for what, limit in limits.items() if limit != NO_LIMIT]
-    told += [f"{settings.max_body // KIB:,} KiB a request", f"{settings.max_file // KIB:,} KiB a file"]
+    parts = [f"{limit:,} {what}" for what, limit in limits.items() if limit != NO_LIMIT]
+    parts += [f"{settings.max_body // KIB:,} KiB a request", f"{settings.max_file // KIB:,} KiB a file"]
     keys = f"{len(settings.keys)} keys" if settings.keys else "no keys"
-    return f"{keys}; at most {', '.join(told)}"
+    return f"{keys}; at most {', '.join(parts)}"
 
 
 def configured(service: Service) -> uvicorn.Config:

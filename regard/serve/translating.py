@@ -369,8 +369,8 @@ async def _explained(
                 found[place] = found[place].warned(_UNEXPLAINED)
             continue
         for place, answer in zip(part, answers, strict=True):
-            told = answer.explanation
-            found[place] = changed(found[place], explanation=told if told is None or maps else changed(told, maps=[]))
+            one = answer.explanation
+            found[place] = changed(found[place], explanation=one if one is None or maps else changed(one, maps=[]))
     return found
 
 

@@ -59,7 +59,7 @@ class Starvation:
     """Notices that other programs have the processor: two windows of the log in succession without enough of it."""
 
     def __init__(self) -> None:
-        self._windows, self._told = 0, False
+        self._windows, self._warned = 0, False
 
     def warning(self, spent: ClockTime, threads: int) -> str:
         """Return the message after a window of that time, once; "" for none.
@@ -68,9 +68,9 @@ class Starvation:
         """
         share = spent.core / max(1e-9, spent.wall * threads)
         self._windows = self._windows + 1 if threads and share < STARVED else 0
-        if self._windows < 2 or self._told:
+        if self._windows < 2 or self._warned:
             return ""
-        self._told = True
+        self._warned = True
         return (
             f"training gets {share:.0%} of the time that its threads ({threads}) could have: other programs use the "
             "processor, or too "

@@ -65,8 +65,8 @@ def asking(
     """
     content = {kind: {"schema": _schema(question, kind)} for kind in kinds or (JSON, FORM, MULTIPART)}
     body = {"requestBody": {"required": True, "content": content}, "parameters": [*map(_in_path, path)]}
-    told = {"responses": refused or refusals(), "openapi_extra": body, **options}
-    return Endpoint(answers, tag, model, told, needs_model, method)
+    route = {"responses": refused or refusals(), "openapi_extra": body, **options}
+    return Endpoint(answers, tag, model, route, needs_model, method)
 
 
 def _schema(model: type[BaseModel], kind: str) -> dict[str, Any]:
@@ -88,8 +88,8 @@ def queried(
     text, asked = {"type": "string"}, [*map(_in_path, path)]
     for name, about in fields.items():
         asked.append({"name": name, "in": "query", "required": name in required, "description": about, "schema": text})
-    told = refusals(400, 403, 404, 413, 415, 429, 503, error=error)
-    return {"responses": told, "openapi_extra": {"parameters": asked}}
+    responses = refusals(400, 403, 404, 413, 415, 429, 503, error=error)
+    return {"responses": responses, "openapi_extra": {"parameters": asked}}
 
 
 def _in_path(name: str) -> dict[str, Any]:

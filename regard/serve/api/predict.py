@@ -52,12 +52,12 @@ async def _predictions(model: ServedModel, question: Predict, seconds: float) ->
     found = {place: one for place, one in blank.items() if one is not None}
     places = [place for place in range(len(lines)) if place not in found]
     try:
-        told = await model.ask(question.of(lines[place] for place in places), seconds=seconds) if places else []
+        answers = await model.ask(question.of(lines[place] for place in places), seconds=seconds) if places else []
     except Unreadable as fault:
         raise Unreadable(places[fault.index], fault.reason) from fault
     except OutOfMemory as fault:
         raise OutOfMemory(places[fault.index]) from fault
-    found |= dict(zip(places, told, strict=True))
+    found |= dict(zip(places, answers, strict=True))
     return [found[place] for place in range(len(lines))]
 
 
@@ -106,5 +106,5 @@ def _line(model: ServedModel, number: int, example: Mapping[str, str]) -> str:
 
 
 def _answer(model: ServedModel, predictions: Sequence[Prediction], wanted: AnswerLimit) -> Response:
-    told = to_json(predictions)["predictions"]
-    return json_answer({"model": model.name, "task": model.card["task"], "predictions": told}, wanted)
+    found = to_json(predictions)["predictions"]
+    return json_answer({"model": model.name, "task": model.card["task"], "predictions": found}, wanted)

@@ -81,16 +81,16 @@ async def confirm_translation(service: Service, request: Request) -> models.Conf
 
 def _prefixes(question: models.TranslateQuestion, texts: int) -> list[str]:
     """Return the prefix of each translation; none without a request. Raises ApiError for too few or too many."""
-    told = question.target_prefix
-    prefixes = told if isinstance(told, list) else [told] * (texts if isinstance(question.q, str) else 0)
-    if not any([told] if isinstance(told, str) else told):
+    given = question.target_prefix
+    prefixes = given if isinstance(given, list) else [given] * (texts if isinstance(question.q, str) else 0)
+    if not any([given] if isinstance(given, str) else given):
         return []
     if len(prefixes) != texts:
         raise bad("Invalid request: target_prefix: expected one prefix for each text of q")
     return prefixes
 
 
-def _model(model: ServedModel, told: bool) -> dict[str, Any]:
+def _model(model: ServedModel, with_examples: bool) -> dict[str, Any]:
     card = {name: model.card.get(name) for name in models.ModelAnswer.model_fields}
     own = {
         "name": model.name,
@@ -100,7 +100,7 @@ def _model(model: ServedModel, told: bool) -> dict[str, Any]:
         "given": list(model.given),
     }
     own["answers"] = model.answer.form
-    return {**card, **own, "examples": model.card.get("examples", []) if told else []}
+    return {**card, **own, "examples": model.card.get("examples", []) if with_examples else []}
 
 
 def _translated(

@@ -187,11 +187,11 @@ def _failure(said: Said) -> Refused:
 
 
 _FAULTS: Mapping[str, Callable[[int, Any], ServingError | Miscounted]] = {
-    "pieces": lambda index, told: Miscounted(),
-    "long": lambda index, told: TooLong(index, *told),
-    "costly": lambda index, told: TooCostly(*told),
+    "pieces": lambda index, details: Miscounted(),
+    "long": lambda index, details: TooLong(index, *details),
+    "costly": lambda index, details: TooCostly(*details),
     "wrong": Unreadable,
-    "memory": lambda index, told: OutOfMemory(index),
+    "memory": lambda index, details: OutOfMemory(index),
     "failed": Failed,
 }
 
