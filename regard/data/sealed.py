@@ -6,7 +6,6 @@ of all files) is written last, then one rename puts it in its place. A process t
 
 import errno
 import hashlib
-import json
 import os
 import secrets
 import shutil
@@ -16,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from regard.config import parse_json
+from regard.config import read_checked, write_checked
 
 SEAL = "manifest.json"
 
@@ -40,10 +39,7 @@ def seal(folder: Path, content: Mapping[str, Any]) -> None:
     for path in sorted(folder.iterdir()):
         bring_to_disk(path)
         files[path.name] = [path.stat().st_size, file_digest(path)]
-    body = {"content": content, "files": files}
-    path = folder / SEAL
-    path.write_text(json.dumps({**body, "sha256": _checksum(body)}, indent=1), encoding="utf-8")
-    bring_to_disk(path)
+    write_checked(folder / SEAL, {"content": content, "files": files})
     bring_to_disk(folder)
 
 
@@ -53,9 +49,7 @@ def unseal(folder: Path, only: Collection[str] | None = None) -> dict[str, Any] 
     With `only`, other files may be missing and are not verified.
     """
     try:
-        body = parse_json((folder / SEAL).read_text(encoding="utf-8"))
-        if body.pop("sha256") != _checksum(body):
-            return None
+        body = read_checked(folder / SEAL)
         for name in body["files"] if only is None else only:
             size, digest = body["files"][name]
             path = folder / name
@@ -122,7 +116,3 @@ def file_digest(path: Path) -> str:
     """Return the SHA-256 of a file's bytes."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _checksum(body: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()

@@ -148,14 +148,14 @@ def compare_statistics(
     figures = resampled(measure, statistics, resamples=resamples, seed=seed)
     differences = figures[:, 1] - figures[:, 0]
     exact = mcnemar(statistics_a, statistics_b) if measure.higher_is_better else None  # ones of a loss are wrong
-    return SignificanceTest(a, b, b.value - a.value, _interval(differences), two_sided(differences), exact)
+    return SignificanceTest(a, b, b.value - a.value, percentile_interval(differences), two_sided(differences), exact)
 
 
 def interval_of(
     measure: Measure, statistics: Statistics, *, resamples: int = RESAMPLES, seed: int = RESAMPLING_SEED
 ) -> Interval:
     """Between which figures 95 % of the resampled test sets lie, given statistics (sentence, statistic)."""
-    return _interval(resampled(measure, statistics[None], resamples=resamples, seed=seed)[:, 0])
+    return percentile_interval(resampled(measure, statistics[None], resamples=resamples, seed=seed)[:, 0])
 
 
 def confidence_interval(
@@ -223,6 +223,7 @@ def _draws(sentences: int, resamples: int, seed: int) -> Iterator[NDArray[np.flo
         yield from np.bincount(drawn.ravel(), minlength=count * sentences).reshape(count, -1).astype(np.float64)
 
 
-def _interval(figures: NDArray[np.float64]) -> Interval:
+def percentile_interval(figures: NDArray[np.float64]) -> Interval:
+    """Return the 95 % interval of resampled figures."""
     low, high = np.percentile(figures, [TAIL, 100 - TAIL])
     return Interval(float(low), float(high))

@@ -149,14 +149,14 @@ def json_object(file: Path) -> dict[str, Any]:
     return found
 
 
-def read_bytes(file: Path, hint: str = "") -> bytes:
+def read_bytes(file: Path) -> bytes:
     """Return the content of a file. Raises CheckpointError where it is missing or empty."""
     try:
         content = file.read_bytes()
     except OSError as error:
-        raise CheckpointError(file.parent, f"has no {file.name}", hint) from error
+        raise CheckpointError(file.parent, f"has no {file.name}") from error
     if not content:
-        raise CheckpointError(file, "is empty", hint)
+        raise CheckpointError(file, "is empty")
     return content
 
 

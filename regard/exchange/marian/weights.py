@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from regard.errors import CheckpointError
+from regard.exchange.huggingface_weights import OUTPUT_BIAS, OUTPUT_TABLE, SOURCE_TABLE, TARGET_TABLE
 from regard.exchange.marian.files import QUANT_MULT, StoredTensor, floats
 from regard.exchange.marian.shape import AVERAGE_ATTENTION, SELF_ATTENTION, SSRU, NetworkShape
 from regard.models import ROUTE
@@ -15,8 +16,6 @@ from regard.text.vector_table import Float32s
 from regard.training.shards import Tensors
 
 UNUSED_BIAS = -100.0  # of rows that stand for no piece of the other program: they get no probability
-_SOURCE_TABLE, _TARGET_TABLE = f"encoders.{ROUTE}.embedder.table", f"decoders.{ROUTE}.embedder.table"
-_OUTPUT_TABLE, _OUTPUT_BIAS = f"heads.{ROUTE}.weight", f"heads.{ROUTE}.bias"
 _LOGITS = "decoder_ff_logit_out"
 _ATTENTION = {"q": "from_query", "k": "from_key", "v": "from_value", "o": "to_out"}
 
@@ -85,17 +84,17 @@ def our_weights(
         )
     (source, target), dim = shape.vocabularies, shape.dim
     if shape.tied == "all":
-        found[_SOURCE_TABLE] = _ordered(take("Wemb", (source, dim)), orders[0])
+        found[SOURCE_TABLE] = _ordered(take("Wemb", (source, dim)), orders[0])
     else:
-        found[_SOURCE_TABLE] = _ordered(take("encoder_Wemb", (source, dim)), orders[0])
-        found[_TARGET_TABLE] = _ordered(take("decoder_Wemb", (target, dim)), orders[1])
+        found[SOURCE_TABLE] = _ordered(take("encoder_Wemb", (source, dim)), orders[0])
+        found[TARGET_TABLE] = _ordered(take("decoder_Wemb", (target, dim)), orders[1])
     if shape.tied == "none":
         legacy = f"{_LOGITS}_W" in left
         table = take(f"{_LOGITS}_W", (dim, target)).T if legacy else take(f"{_LOGITS}_Wt", (target, dim))
-        found[_OUTPUT_TABLE] = _ordered(table, orders[1])
+        found[OUTPUT_TABLE] = _ordered(table, orders[1])
     has_bias = f"{_LOGITS}_b" in left
     bias = take(f"{_LOGITS}_b", (1, target)) if has_bias else np.zeros((1, target), np.float32)
-    found[_OUTPUT_BIAS] = _ordered(bias.T, orders[1], UNUSED_BIAS)[:, 0].contiguous()
+    found[OUTPUT_BIAS] = _ordered(bias.T, orders[1], UNUSED_BIAS)[:, 0].contiguous()
     strange = [name for name in left if not name.endswith(QUANT_MULT) and not name.startswith("special:")]
     if strange:
         raise CheckpointError(file, f"has the tensor {strange[0]}, which no part here reads")
@@ -114,14 +113,14 @@ def marian_tensors(
             name: np.ascontiguousarray(part.reshape(row.shape[::-1]).T)
             for name, part in zip(row.theirs, parts, strict=True)
         }
-    (source, target) = (_table(weights[name]) for name in (_SOURCE_TABLE, _TARGET_TABLE))
+    (source, target) = (_table(weights[name]) for name in (SOURCE_TABLE, TARGET_TABLE))
     if shape.tied == "all":
         found["Wemb"] = _reordered(source, orders[0])
     else:
         found |= {"encoder_Wemb": _reordered(source, orders[0]), "decoder_Wemb": _reordered(target, orders[1])}
     if shape.tied == "none":
-        found[f"{_LOGITS}_Wt"] = _reordered(_table(weights[_OUTPUT_TABLE]), orders[1])
-    found[f"{_LOGITS}_b"] = _reordered(_table(weights[_OUTPUT_BIAS])[:, None], orders[1], UNUSED_BIAS).T.copy()
+        found[f"{_LOGITS}_Wt"] = _reordered(_table(weights[OUTPUT_TABLE]), orders[1])
+    found[f"{_LOGITS}_b"] = _reordered(_table(weights[OUTPUT_BIAS])[:, None], orders[1], UNUSED_BIAS).T.copy()
     return found
 
 

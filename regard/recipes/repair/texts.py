@@ -2,7 +2,7 @@
 
 import random
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import islice
@@ -153,7 +153,7 @@ def _old_texts(request: RepairRequest, predictor: Predictor, draw: random.Random
     if request.old is not None:
         files = dict(zip(_SIDES, request.old, strict=True))
         reader = READERS.build(Choice("parallel", {"files": files}), _SIDES, place="--old")
-        pairs = [_pair(one.texts) for one in islice(reader, 20 * OTHERS)]
+        pairs = [(_plain(one.texts["source"]), _plain(one.texts["target"])) for one in islice(reader, 20 * OTHERS)]
         draw.shuffle(pairs)
         count = min(2 * _DEV, len(pairs) // 2)  # more than are used: repairs among them are left out
         return [source for source, _ in pairs[count:]], pairs[:count]
@@ -167,7 +167,3 @@ def _old_texts(request: RepairRequest, predictor: Predictor, draw: random.Random
             [] if examples is None else zip(*([str(text) for text in examples[side]] for side in _SIDES), strict=True)
         )
     return sources, dev
-
-
-def _pair(texts: Mapping[str, object]) -> RepairPair:
-    return _plain(texts["source"]), _plain(texts["target"])

@@ -203,13 +203,8 @@ def join(folder: ShardFolder, plan: Plan) -> list[Path]:
         made.replace(target)
         results.append(target)
     write_atomically(folder.path / JOINED, json.dumps({path.name: digest(path).hex() for path in results}))
-    remove_shards(folder)
-    return results
-
-
-def remove_shards(folder: ShardFolder) -> None:
-    """Remove the shards."""
     shutil.rmtree(folder.path / SHARDS, ignore_errors=True)
+    return results
 
 
 def _answers(folder: ShardFolder, plan: Plan, place: int) -> Iterator[str]:

@@ -5,6 +5,7 @@ A launcher has the shards answered: processes of this machine, actors of Ray, ta
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -31,7 +32,6 @@ from regard.recipes.shards.plan import (
     claimed,
     cut_files,
     join,
-    remove_shards,
 )
 from regard.recipes.shards.worker import FAULT, ShardWorker, digests_of
 from regard.runs.run import Run
@@ -236,7 +236,7 @@ def _predicted(
         _check_same(folder, plan, request.options, files, digests)
     if (folder.path / JOINED).exists():
         results = _joined(folder)
-        remove_shards(folder)
+        shutil.rmtree(folder.path / SHARDS, ignore_errors=True)  # of a command that was killed meanwhile
     else:
         workers = request.workers or os.cpu_count() or 1
         left = [number for number in range(len(plan.shards)) if not folder.done(number)]

@@ -10,9 +10,9 @@ from regard.evaluation import Interval
 from regard.evaluation.significance import (
     RESAMPLES,
     RESAMPLING_SEED,
-    TAIL,
     McNemar,
     mcnemar,
+    percentile_interval,
     resampled,
     two_sided,
     wilcoxon,
@@ -76,8 +76,8 @@ def figures(
     found = dict[str, Figure]()
     for name, several in tables.items():
         values = tuple(metric.value(table.sum(axis=0)) for table in several)
-        intervals = tuple(_interval(column) for column in samples[name].runs.T)
-        mean, interval = float(np.mean(values)), _interval(samples[name].means)
+        intervals = tuple(percentile_interval(column) for column in samples[name].runs.T)
+        mean, interval = float(np.mean(values)), percentile_interval(samples[name].means)
         found[name] = Figure(values, intervals, mean, spread(values), interval, None)
     for name in _rivals(metric, tables, baseline):
         lead, leads = found[name].mean - found[baseline].mean, samples[name].means - samples[baseline].means
@@ -189,9 +189,4 @@ def _means(columns: _Table, seed: int) -> _Table:
 
 
 def _difference(value: float, samples: _Table) -> Difference:
-    return Difference(value, _interval(samples), two_sided(samples))
-
-
-def _interval(values: _Table) -> Interval:
-    low, high = np.percentile(values, [TAIL, 100 - TAIL])
-    return Interval(float(low), float(high))
+    return Difference(value, percentile_interval(samples), two_sided(samples))

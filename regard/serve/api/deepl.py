@@ -87,7 +87,8 @@ async def deepl_translate(service: Service, request: Request) -> JSONResponse:
     source, target = deepl_pair(service, question.source_lang, question.target_lang)
     request.state.asked.pair = f"{source}-{target}"
     kind = question.tag_handling or "text"
-    joined = [" ".join(text.splitlines()) for text in texts] if _over_lines(question) else texts
+    over_lines = not question.tag_handling and question.split_sentences in {"0", "nonewlines"}
+    joined = [" ".join(text.splitlines()) for text in texts] if over_lines else texts
     whole = TranslationRequest(
         joined, source, target, kind, untouched=question.ignore_tags, context=question.context or ""
     )
@@ -149,10 +150,6 @@ def _check_language(field: str, code: str, served: Iterable[str], origin: str = 
     if code not in known:
         names = ", ".join(sorted({outward(one).upper() for one in known - {AUTO}})) or "none"
         raise bad(f"Value for '{field}' not supported{origin}: {code[:MAX_QUOTED].upper()}; served: {names}")
-
-
-def _over_lines(question: DeepLQuestion) -> bool:
-    return not question.tag_handling and question.split_sentences in {"0", "nonewlines"}
 
 
 def _answer(one: Translated, text: str, question: DeepLQuestion) -> dict[str, Any]:
