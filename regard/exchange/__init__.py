@@ -20,10 +20,9 @@ from regard.errors import CheckpointError, ConfigError, RegardError
 from regard.exchange.card import model_card
 from regard.exchange.certificate import Certificate, certify, source_texts
 from regard.exchange.ctranslate2 import CTranslate2Format
-from regard.exchange.format import Format, digest_of_texts, json_object
+from regard.exchange.format import Format, digest_of_texts
 from regard.exchange.graphs.formats import OnnxFormat, TorchFormat
-from regard.exchange.huggingface import CONFIG_FILE, HuggingFaceFormat
-from regard.exchange.huggingface_weights import ARCHITECTURES
+from regard.exchange.huggingface import HuggingFaceFormat
 from regard.exchange.import_run import IMPORTED, average_runs, import_folder
 from regard.exchange.marian.firefox import FirefoxFormat
 from regard.exchange.marian.format import MarianFormat
@@ -88,7 +87,7 @@ def start_of(folder: Path, run: Path | None, say: Callable[[str], None]) -> Path
     if (folder / SETTINGS_FILE).exists() or not folder.is_dir():
         return folder
     row = format_of(folder)
-    if row.name == HuggingFaceFormat.name and json_object(folder / CONFIG_FILE).get("model_type") not in ARCHITECTURES:
+    if not row.translates(folder):
         return folder
     place = (Path("runs") if run is None else run.parent) / f"{folder.resolve().name}-imported"
     hint = f"regard import {folder} -o RUN, then --from RUN"

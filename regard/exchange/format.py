@@ -72,6 +72,10 @@ class Format(ABC):
         """Return whether a folder looks like one of this format; nothing but names and small files is read."""
         return False
 
+    def translates(self, folder: Path) -> bool:
+        """Return whether such a folder holds a translator, and no encoder alone."""
+        return True
+
     def read(self, folder: Path, options: ReadOptions) -> Foreign:
         """Read a folder. Raises CheckpointError for what is missing, damaged, or has no counterpart here."""
         raise RegardError(f"{folder}: folders of {self.name} are written here and not read")

@@ -67,6 +67,9 @@ class HuggingFaceFormat(Format):
     def recognises(self, folder: Path) -> bool:
         return (folder / CONFIG_FILE).is_file()
 
+    def translates(self, folder: Path) -> bool:
+        return json_object(folder / CONFIG_FILE).get("model_type") in ARCHITECTURES
+
     def read(self, folder: Path, options: ReadOptions) -> Foreign:
         config = read_config(folder)
         generation = {**config, **optional_json(folder / GENERATION)}
