@@ -14,7 +14,7 @@ import argparse
 import gzip
 import json
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -52,15 +52,33 @@ def main() -> None:
     given.folder.mkdir(parents=True, exist_ok=True)
     texts = written(given.folder, given.test)
     start = given.start or trained_start(given, texts[OLD])
-    results = given.folder / "results.jsonl"
+    measure_cells(given.folder, cells(given), lambda cell: measured(cell, given, start, texts), table)
+
+
+def measure_cells(
+    folder: Path,
+    cells: Iterable[dict[str, Any]],
+    measure: Callable[[dict[str, Any]], dict[str, Any]],
+    table: Callable[[Sequence[dict[str, Any]]], str],
+) -> None:
+    """Measure the cells that have no row yet, and write the table after each."""
+    results = folder / "results.jsonl"
     rows = [json.loads(line) for line in results.read_text("utf-8").splitlines()] if results.exists() else []
-    for cell in cells(given):
+    for cell in cells:
         if not any(cell.items() <= row.items() for row in rows):
-            rows.append({**cell, **measured(cell, given, start, texts)})
+            rows.append({**cell, **measure(cell)})
             with results.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(rows[-1]) + "\n")
-        (given.folder / "README.md").write_text(table(rows), encoding="utf-8")
+        (folder / "README.md").write_text(table(rows), encoding="utf-8")
     print(table(rows))
+
+
+def compared(start: Path, run: Path, texts: Mapping[str, Path]) -> dict[str, Any]:
+    """Return the scores of two systems on a test set, and their difference."""
+    both = regard.evaluate([start, run], source=texts["test.en"], target=texts["test.de"], changes=GREEDY)
+    first, second = (system.scores[0].value for system in both.systems)
+    test = next(test for _, test in both.comparisons)
+    return {"start": first, "score": second, "difference": test.difference, "interval": [*test.interval]}
 
 
 def cells(given: argparse.Namespace) -> Iterator[dict[str, Any]]:
@@ -87,11 +105,7 @@ def measured(
             start=None if method == "scratch" else start,
         )  # fmt: skip
     found: dict[str, Any] = {"count": sum(1 for _ in sides["en"].open(encoding="utf-8"))}
-    for name, one in (("new", texts[domain]), ("old", texts[OLD])):
-        both = regard.evaluate([start, run], source=one["test.en"], target=one["test.de"], changes=GREEDY)
-        first, second = (system.scores[0].value for system in both.systems)
-        test = next(test for _, test in both.comparisons)
-        found[name] = {"start": first, "score": second, "difference": test.difference, "interval": [*test.interval]}
+    found |= {"new": compared(start, run, texts[domain]), "old": compared(start, run, texts[OLD])}
     kept = run / "adaptation.json"
     found["kept"] = json.loads(kept.read_text("utf-8"))["kept"] if kept.exists() else "trained"
     return found

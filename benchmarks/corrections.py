@@ -13,17 +13,15 @@ table is README.md of the folder.
 """
 
 import argparse
-import json
 import shutil
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from adaptation import DOMAINS, GREEDY, OLD, Pair, difference, mean, tatoeba, trained_start, written
+from adaptation import DOMAINS, OLD, Pair, compared, difference, mean, measure_cells, tatoeba, trained_start, written
 from program import options
 
-import regard
 from regard.config.versions import MODEL
 from regard.data.toy import pairs
 from regard.recipes.teach import TeachingRequest, teach
@@ -50,15 +48,7 @@ def main() -> None:
     short = {OLD: lambda: of_few_words(given.words), **DOMAINS} if given.words else None
     texts = written(given.folder, given.test, grammar if given.domains == [WORDS] else short)
     start = given.start or trained_start(given, texts[OLD])
-    results = given.folder / "results.jsonl"
-    rows = [json.loads(line) for line in results.read_text("utf-8").splitlines()] if results.exists() else []
-    for cell in cells(given):
-        if not any(cell.items() <= row.items() for row in rows):
-            rows.append({**cell, **measured(cell, given, start, texts)})
-            with results.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(rows[-1]) + "\n")
-        (given.folder / "README.md").write_text(table(rows), encoding="utf-8")
-    print(table(rows))
+    measure_cells(given.folder, cells(given), lambda cell: measured(cell, given, start, texts), table)
 
 
 def cells(given: argparse.Namespace) -> Iterator[dict[str, Any]]:
@@ -84,17 +74,8 @@ def measured(
     taught = teach(TeachingRequest(start, table, run, changes=changes), print, quiet=True)
     found: dict[str, Any] = {"kept": taught.changed, "core_minutes": (time.process_time() - began) / 60}
     found |= {name: taught.report.values["new"][name] for name in ("part", "p_value")}
-    for name, one in (("new", texts[domain]), ("old", texts[OLD])):
-        both = regard.evaluate(
-            [start, run / MODEL if taught.changed else start],
-            source=one["test.en"],
-            target=one["test.de"],
-            changes=GREEDY,
-        )
-        first, second = (system.scores[0].value for system in both.systems)
-        test = next(test for _, test in both.comparisons)
-        found[name] = {"start": first, "score": second, "difference": test.difference, "interval": [*test.interval]}
-    return found
+    result = run / MODEL if taught.changed else start
+    return {**found, "new": compared(start, result, texts[domain]), "old": compared(start, result, texts[OLD])}
 
 
 def of_grammar(*, new: bool) -> dict[str, list[Pair]]:
