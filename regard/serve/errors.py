@@ -24,11 +24,7 @@ from regard.serve.engine.faults import (
 
 LATE = 5  # seconds to wait after a timeout
 ENDING = 5  # seconds to wait after a shutdown, for another server
-ALWAYS = {
-    OutOfMemory: 413,
-    TooCostly: 413,
-    Unreadable: 400,
-}  # of a text that would fail again
+ALWAYS = {OutOfMemory: 413, TooCostly: 413, Unreadable: 400}  # of a text that would fail again
 GONE = 499  # of a client that left, in metrics alone
 
 _LOG = logging.getLogger("regard.serve")

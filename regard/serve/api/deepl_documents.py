@@ -68,8 +68,7 @@ async def upload_document(service: Service, request: Request) -> DocumentHandle:
     suffix = PurePath(file.name).suffix.lower()
     if (wanted := question.output_format) and f".{wanted.lower().lstrip('.')}" != suffix:
         raise bad(f"Value for 'output_format' not supported: the file is {suffix}")
-    source, target = deepl_pair(service, question.source_lang, question.target_lang)
-    pair = source, target
+    pair = source, target = deepl_pair(service, question.source_lang, question.target_lang)
     terms = await terms_of(service, request, question.glossary_id, pair) or await service.glossaries.read("", pair)
     with file_errors():
         opened = await open_file(service, file.data, suffix, source, target, request.state.asked)
@@ -123,13 +122,7 @@ _USUAL: dict[str, Any] = {"tag": "DeepL", "refused": refusals(*USUAL, 404, error
 _KEYED: dict[str, Any] = {**_USUAL, "needs_model": False, "path": ("document_id",)}
 _SHORT: dict[str, Any] = {"response_model_exclude_none": True}
 DOCUMENT_ENDPOINTS = (
-    (
-        UPLOAD_PATH,
-        asking(upload_document, DocumentQuestion, DocumentHandle, MULTIPART, **_USUAL, **_SHORT),
-    ),
+    (UPLOAD_PATH, asking(upload_document, DocumentQuestion, DocumentHandle, MULTIPART, **_USUAL, **_SHORT)),
     (_ONE, asking(document_status, DocumentKey, DocumentStatus, JSON, FORM, **_KEYED, **_SHORT)),
-    (
-        f"{_ONE}/result",
-        asking(document_result, DocumentKey, None, JSON, FORM, response_class=Response, **_KEYED),
-    ),
+    (f"{_ONE}/result", asking(document_result, DocumentKey, None, JSON, FORM, response_class=Response, **_KEYED)),
 )
