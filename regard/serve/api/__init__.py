@@ -35,7 +35,8 @@ from regard.serve.settings import Settings
 
 ABOUT = "Trained models: the APIs of other programs, and under /v1 the answers and the attention of every model."
 LIBRE, REGARD, OPERATION, METRICS_PATH = "LibreTranslate", "Regard", "operation", "/metrics"
-UNTIL_LOADED = {"responses": refusals(503)}
+UNTIL_LOADED, OF_ADMIN = {"responses": refusals(503)}, {"responses": refusals(400, 403, 429, 503)}
+KEPT: dict[str, Any] = {"needs_model": False, "response_model_exclude_unset": True}  # of endpoints of corrections
 
 ENDPOINTS = {
     "/translate": asking(translate_texts, TextQuestion, LibreAnswer, tag=LIBRE),
@@ -49,27 +50,11 @@ ENDPOINTS = {
         translate_whole_file, FileQuestion, FileAnswer, MULTIPART, tag=LIBRE, response_model_exclude_unset=True
     ),
     "/download_file/{name}": Endpoint(download_file, LIBRE, None, DOWNLOAD),
-    "/suggest": asking(
-        keep_suggestion,
-        SuggestQuestion,
-        models.CorrectionAnswer,
-        tag=LIBRE,
-        needs_model=False,
-        name="suggest",
-        response_model_exclude_unset=True,
-    ),
+    "/suggest": asking(keep_suggestion, SuggestQuestion, models.CorrectionAnswer, tag=LIBRE, name="suggest", **KEPT),
     "/v1/corrections": asking(
-        keep_correction,
-        models.CorrectionQuestion,
-        models.CorrectionAnswer,
-        JSON,
-        tag=REGARD,
-        needs_model=False,
-        response_model_exclude_unset=True,
+        keep_correction, models.CorrectionQuestion, models.CorrectionAnswer, JSON, tag=REGARD, **KEPT
     ),
-    "/v1/corrections/file": Endpoint(
-        all_corrections, REGARD, None, {"response_class": Response, "responses": refusals(400, 403, 429, 503)}
-    ),
+    "/v1/corrections/file": Endpoint(all_corrections, REGARD, None, {"response_class": Response, **OF_ADMIN}),
     "/v1/models": Endpoint(all_models, REGARD, models.ModelsAnswer, UNTIL_LOADED),
     "/v1/translate": asking(
         translate_in_detail, models.TranslateQuestion, models.TranslateAnswer, JSON, tag=REGARD, name="translate_texts"
@@ -83,9 +68,7 @@ ENDPOINTS = {
         explain_given, models.ExplainQuestion, models.ExplainAnswer, JSON, tag=REGARD, name="explain"
     ),
     "/v1/alternatives": asking(alternatives, models.AlternativesQuestion, models.AlternativesAnswer, JSON, tag=REGARD),
-    "/v1/reload": Endpoint(
-        reload_runs, OPERATION, ReloadAnswer, {"responses": refusals(400, 403, 429, 503)}, method="POST"
-    ),
+    "/v1/reload": Endpoint(reload_runs, OPERATION, ReloadAnswer, OF_ADMIN, method="POST"),
     METRICS_PATH: Endpoint(metrics, OPERATION, None, {"response_class": Response, "responses": refusals(401)}),
 }
 
