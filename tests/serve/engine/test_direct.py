@@ -9,12 +9,11 @@ from pathlib import Path
 
 import pytest
 from engines import until
-from folder import FolderError
 from known_engine import served
 
 from regard.exchange import export_folder, format_named
 from regard.predictor import load
-from regard.runtime import RuntimeTranslator
+from regard.runtime import FolderError, RuntimeTranslator
 from regard.runtime.loops import loop_of
 from regard.serve.engine.answering import Answering
 from regard.serve.engine.capacity import Limits
