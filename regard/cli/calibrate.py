@@ -10,7 +10,7 @@ from regard.cli.options import DevLines, Json, Plot, RunArgument, integer_option
 
 CalibrateChanges = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[KEY=VALUE...]", help="Setting overrides; the calibration is not saved when any is given."),
+    typer.Argument(metavar="[KEY=VALUE...]", help="Setting overrides; not saved with any but data.*."),
 ]
 CalibrationName = Annotated[str | None, name_option("--method", help="temperature, or platt (scale and bias).")]
 Quality = Annotated[bool, typer.Option("--quality", help="Fit a quality estimate of translations, too.")]
@@ -40,6 +40,7 @@ def calibrate_command(
     Monte Carlo dropout. It is fitted on the dev set and correlated on the test set.
 
     regard calibrate runs/en-de
+    regard calibrate runs/imported data.dev.source=dev.en data.dev.target=dev.de
     regard predict runs/en-de --abstain 0.7
     regard calibrate runs/en-de --quality --passes 30
     """

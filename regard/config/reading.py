@@ -33,7 +33,8 @@ def settings_file(run: Path) -> Path:
         problem = "has a lesson of regard teach that was interrupted before its proof"
         raise CheckpointError(run, problem, "give the same command again, and it goes on")
     if not file.is_file():
-        raise CheckpointError(run, f"is not a run folder: it has no {SETTINGS_FILE}", "regard train makes one")
+        problem = f"is not a run folder: it has no {SETTINGS_FILE}"
+        raise CheckpointError(run, problem, "regard train makes one, regard import one of another program's model")
     return file
 
 

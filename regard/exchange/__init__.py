@@ -23,7 +23,7 @@ from regard.exchange.ctranslate2 import CTranslate2Format
 from regard.exchange.format import Format, digest_of_texts
 from regard.exchange.graphs.formats import OnnxFormat, TorchFormat
 from regard.exchange.huggingface import HuggingFaceFormat
-from regard.exchange.import_run import IMPORTED, average_runs, import_folder
+from regard.exchange.import_run import average_runs, import_folder
 from regard.exchange.marian.firefox import FirefoxFormat
 from regard.exchange.marian.format import MarianFormat
 from regard.exchange.page import PageFormat
@@ -34,6 +34,7 @@ from regard.predictor.engines import ENGINES, EXPORT_FOLDER, engine_named, expor
 from regard.predictor.engines.export_engine import ExportEngine
 from regard.registry import Choice, Registry
 from regard.runs import Run, RunFolder
+from regard.runs.folder import IMPORTED
 from regard.runs.measurements import CERTIFICATE
 from regard.runs.run import EXPORTED
 from regard.training.world import process_count
@@ -64,7 +65,7 @@ def format_named(name: str, settings: Mapping[str, Any] = MappingProxyType({})) 
 def format_of(folder: Path) -> Format:
     """Return the format of a folder. Raises CheckpointError where none has it."""
     if not folder.is_dir():
-        raise CheckpointError(folder, "there is no such folder")
+        raise CheckpointError(folder, "is not a folder" if folder.exists() else "there is no such folder")
     if (folder / SETTINGS_FILE).is_file():
         problem = "is a run of Regard already, so there is nothing to import"
         raise CheckpointError(folder, problem, f"regard predict {folder}, regard serve {folder} …")

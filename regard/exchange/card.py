@@ -1,9 +1,8 @@
 """A model card: README.md with the metadata of the Hugging Face hub, of a run or of its export."""
 
-from regard.config import read_checked
 from regard.exchange.certificate import Certificate
 from regard.exchange.format import Format
-from regard.exchange.import_run import IMPORTED
+from regard.exchange.import_run import imported_of
 from regard.predictor import Predictor
 from regard.runs.measurements import ADAPTATION
 
@@ -18,12 +17,12 @@ def model_card(
 
     `license_name` stands in for the licence that an imported model came with.
     """
-    run, origin = predictor.run, _origin(predictor)
+    run, origin = predictor.run, imported_of(predictor.run)
     languages = [one for one in run.experiment.data.language_pair() if one]
     licensed = license_name or origin.get("license")
     head = ["---"]
     head += [f"language: [{', '.join(languages)}]"] if languages else []
-    head += [f"license: {licensed}"] if licensed else []
+    head += [f"license: [{licensed}]" if "," in licensed else f"license: {licensed}"] if licensed else []
     head += ["pipeline_tag: translation", f"library_name: {row.library}"]
     head += ["tags: [translation, regard]", "---", ""]
     count = sum(one.numel() for one in predictor.model.parameters())
@@ -34,7 +33,8 @@ def model_card(
     lines += [f"- SHA-256 of the weights: `{run.weights_digest}`"]
     lines += [f"- Licence: {licensed or 'not stated'}"]
     if origin:
-        lines += [f"- Imported from {origin['format']}: {origin['folder']} ({origin['architecture']})"]
+        begun = "Imported" if run.experiment.init is None else "Trained further, imported"
+        lines += [f"- {begun} from {origin['format']}: {origin['folder']} ({origin['architecture']})"]
     lines += [f"- Adapted: {line}" for line in _adaptation(predictor)]
     lines += [f"- Certificate: {str(certificate).removeprefix('certificate: ')}"] if certificate else []
     return "\n".join([*head, *lines, "", row.usage, ""])
@@ -50,9 +50,3 @@ def _adaptation(predictor: Predictor) -> list[str]:
             figures = f"{one['start']:.2f} → {one['selected']:.2f} (95 %: {low:+.2f} to {high:+.2f})"
             lines.append(f"{name} text {one['metric']} {figures} on {one['examples']:,} pairs")
     return lines
-
-
-def _origin(predictor: Predictor) -> dict[str, str]:
-    """The origin of an imported run; nothing of one that was trained here."""
-    file = predictor.run.path / IMPORTED
-    return read_checked(file) if file.is_file() else {}

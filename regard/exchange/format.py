@@ -97,12 +97,15 @@ class Format(ABC):
         return None
 
 
-def check_plain_translator(experiment: Experiment, program: str) -> None:
-    """Raise RegardError for a run that is not a translator of one pair of languages, searched by its network alone."""
+def check_plain_translator(experiment: Experiment, program: str, carried: Sequence[str] = ()) -> None:
+    """Raise RegardError for a run that is not a translator of one pair of languages, searched by its network alone.
+
+    `carried` are settings of its decoding that the program has besides.
+    """
     if experiment.task.name != "translation" or experiment.model.name != "translator":
         raise not_exportable(f"it is a '{experiment.model.name}'", "a translator of one pair of languages", program)
     for name, empty in _NETWORK_ALONE.items():
-        if getattr(experiment.decoding, name):
+        if name not in carried and getattr(experiment.decoding, name):
             raise not_exportable(f"decoding.{name} changes its translations", f"decoding.{name}={empty}", program)
 
 
@@ -165,12 +168,15 @@ def read_bytes(file: Path) -> bytes:
 
 
 def read_texts(file: Path) -> list[str]:
-    """Return the lines of a file that are not empty. Raises DataError where it cannot be read."""
+    """Return the lines of a file that are not empty. Raises DataError where there is none, or it cannot be read."""
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
     except (OSError, ValueError) as error:
         raise DataError(file, f"cannot be read: {error}") from error
-    return [line for line in lines if line.strip()]
+    found = [line for line in lines if line.strip()]
+    if not found:
+        raise DataError(file, "has no texts")
+    return found
 
 
 def size_problem(name: str, value: Any, most: int = LARGEST_SIZE) -> str:

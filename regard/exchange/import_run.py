@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from torch import nn
 
-from regard.config import as_values, read_settings, write_checked
+from regard.config import as_values, read_checked, read_settings, write_checked
 from regard.data.columns import load_columns, vocabulary_folders
 from regard.errors import ConfigError, RegardError
 from regard.exchange.certificate import Certificate, certify, source_texts
@@ -16,6 +16,7 @@ from regard.experiment import Experiment
 from regard.ops.modules import skip_init
 from regard.predictor import Predictor, load
 from regard.runs import Run, RunFolder
+from regard.runs.folder import IMPORTED
 from regard.runs.measurements import CERTIFICATE
 from regard.runs.run import model_of
 from regard.training import checkpoint as files
@@ -23,7 +24,6 @@ from regard.training.best_checkpoints import average
 from regard.training.shards import Tensors
 
 CHECKED_TEXTS = 20  # texts that are compared unless a person says how many
-IMPORTED = "imported.json"  # where the model of a run comes from
 
 
 class Imported(NamedTuple):
@@ -88,16 +88,20 @@ def average_runs(runs: Sequence[Path], run: Path, weights: Sequence[float] = ())
             raise ConfigError(place, f"has other vocabularies than {first.path}", hint)
     parts = ", ".join(f"{one.path.name} {one.weights_digest[:12]}" for one in opened)
     mean = average([one.weights() for one in opened], weights or None)
-    run_of_weights(first, mean, run, folder=parts, architecture="mean of their weights")
+    run_of_weights(opened, mean, run, folder=parts, architecture="mean of their weights")
 
 
-def run_of_weights(start: Run, weights: Tensors, run: Path, *, folder: str, architecture: str) -> None:
-    """Make a run with the settings and vocabularies of another one; folder and architecture are those of `Foreign`."""
+def run_of_weights(starts: Sequence[Run], weights: Tensors, run: Path, *, folder: str, architecture: str) -> None:
+    """Make a run with the settings and vocabularies of the first of `starts`, and the licences of all.
+
+    Folder and architecture are those of `Foreign`.
+    """
+    start, licences = starts[0], {str(one["license"]) for run in starts if (one := imported_of(run)) and one["license"]}
     origin: dict[str, Any] = {
         "format": "runs",
         "folder": folder,
         "architecture": architecture,
-        "license": None,
+        "license": ", ".join(sorted(licences)) or None,
         "files": {},
     }
     places = vocabulary_folders(start.experiment.vocabularies, shared=start.experiment.text.shared)
@@ -124,6 +128,12 @@ def write_run(foreign: Foreign, run: Path) -> None:
         made = files.step_folder(run, 0)
         files.write(made, files.content_of(model), {"update": 0, "best": {"ranked": [], "waited": 0}})
         write_checked(run / files.FINAL, {"checkpoint": made.name})
+
+
+def imported_of(run: Run) -> dict[str, Any]:
+    """Return where the model of a run, or of the one that it started from, was imported from; {} if it was not."""
+    file = run.path / IMPORTED
+    return read_checked(file) if file.is_file() else {}
 
 
 def _freed(run: Path) -> RunFolder:

@@ -1,11 +1,13 @@
 """Translators that other programs' networks can hold: plain Transformers, with features and pieces in their order."""
 
+import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
+from regard.config import as_values
 from regard.errors import RegardError
 from regard.exchange.format import check_plain_translator, not_exportable
 from regard.exchange.huggingface_weights import ARCHITECTURES, OUTPUT_TABLE, SOURCE_TABLE, TARGET_TABLE
@@ -81,7 +83,7 @@ def standard_network(predictor: Predictor, limits: NetworkLimits = TRANSFORMERS)
     check_plain_translator(experiment, limits.program)
     settings = experiment.model.settings
     for place, found, wanted in _differences(settings, limits):
-        raise _refused(f"model.{place} is {found!r}", f"{wanted!r}", limits.program)
+        raise _refused(f"model.{place} is {_shown(found)}", _shown(wanted), limits.program)
     columns = predictor.task.vocabularies
     source, target = (_side(columns[name].tokenizer, name) for name in ("source", "target"))
     weights = dict(predictor.model.state_dict())
@@ -119,6 +121,11 @@ def _differences(settings: Mapping[str, Any], limits: NetworkLimits) -> list[tup
     words = settings["embedder"].settings
     return found + [(f"embedder.{key}", words[key], one) for key, one in limits.embedder.items()
                     if words.get(key, one) != one]  # fmt: skip
+
+
+def _shown(value: Any) -> str:
+    """Return a value as a setting on the command line has it."""
+    return json.dumps(as_values(value))
 
 
 def _side(tokenizer: Any, name: str) -> Side:

@@ -47,7 +47,8 @@ def continued(run: Path, explicit: Mapping[str, Any]) -> dict[str, Any]:
         return {**_of_another_task(before, explicit), **base}
     taken = {group: before[group] for group in marked(Experiment, Taken) if group in before}
     if _learns_vocabulary(explicit):
-        taken["text"] = {"shared": before["text"].get("shared", True)}
+        text = before["text"]
+        taken["text"] = {"shared": text.get("shared", True) or text.get("joint", False)}  # one vocabulary, either way
     elif rows := before.get("data", {}).get(_CONTEXT):
         taken["data"] = {_CONTEXT: rows}
     return {**taken, **({"text": _without_own(taken["text"])} if "text" in taken else {}), **base}

@@ -115,9 +115,11 @@ class Distillation:
         """
         if request.shape not in STUDENT_SHAPES:
             raise ConfigError("--shape", f"unknown '{request.shape}'", nearest(request.shape, STUDENT_SHAPES))
-        if bool(request.teachers) == bool(request.translated):
-            problem = "needs a teacher" if request.translated is None else "does not go with a teacher"
-            raise ConfigError("--translated", problem, "regard distil TEACHER --text FILE")
+        if not request.teachers and not request.translated:
+            hint = "regard distil TEACHER --text FILE, or --translated FILE"
+            raise ConfigError("TEACHER", "must be given", hint)
+        if request.teachers and request.translated:
+            raise ConfigError("--translated", "does not go with a teacher", "regard distil TEACHER --text FILE")
         self.request, self.say, self.quiet = request, say, quiet
         self.work = request.folder.with_name(f"{request.folder.name}-distillation")
         self._note = self.work / "request.json"

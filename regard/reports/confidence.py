@@ -99,10 +99,15 @@ class ConfidenceReport(NamedTuple):
 
 def uncalibrated(run: Path, changes: Sequence[str]) -> Predictor:
     """Open a run without its calibration, also with other data. Raises as `load` does."""
-    check_open([one for one in changes if not one.startswith("data.")])
+    check_open(_of_model(changes))
     predictor = predictor_of(Run.open(run, changes))
     predictor.setup.calibration = None
     return predictor
+
+
+def _of_model(changes: Sequence[str]) -> list[str]:
+    """Return the changes that are not of the data: probabilities may differ with them."""
+    return [one for one in changes if not one.startswith("data.")]
 
 
 def calibrate_run(
@@ -115,10 +120,11 @@ def calibrate_run(
 ) -> ConfidenceReport:
     """Fit a row of CALIBRATIONS, by default that of the task, on the dev set; evaluate it on the test set and save it.
 
-    Without a test set the halves of the dev set evaluate each other. It is not saved with changed settings, for an
-    ensemble, with fewer than FEWEST examples, or if probabilities stay more than MOST_OFF points off. `passes` with
-    dropout also estimate the quality of translations. Before the first answer it raises ConfigError for an unknown
-    row, answers that are not right or wrong, or quality that cannot be estimated, DataError for a missing data set.
+    Without a test set the halves of the dev set evaluate each other. It is not saved with changed settings, other than
+    of the data, for an ensemble, with fewer than FEWEST examples, or if probabilities stay more than MOST_OFF points
+    off. `passes` with dropout also estimate the quality of translations. Before the first answer it raises ConfigError
+    for an unknown row, answers that are not right or wrong, or quality that cannot be estimated, DataError for a
+    missing data set.
     """
     run, task, experiment = predictor.run, predictor.task, predictor.run.experiment
     blank = CALIBRATIONS.build(Choice(by := by or task.answer.calibration), place="--method")
@@ -169,7 +175,8 @@ def _parts(
         for part in (dev_examples(experiment, task, say), test_examples(experiment, task))
     )
     if dev is None:
-        raise DataError("data.dev", "there is no dev set to calibrate with", hint="data.dev names one")
+        hint = "data.dev={source: FILE, target: FILE}, or data.dev=FILE of a table"
+        raise DataError("data.dev", "there is no dev set to calibrate with", hint=hint)
     if test is not None:
         warn_of_unknown(task, test, "test set: the model")
     if passes is not None:
@@ -179,7 +186,7 @@ def _parts(
 
 def _unkept(run: Run, examples: int, levels: Sequence[Reliability]) -> str:
     """Return why a calibration is not kept: of another model than the run's, or not good enough; "" where it is."""
-    if run.changes:
+    if _of_model(run.changes):
         return "settings were changed"
     if run.experiment.decoding.ensemble:
         return "it is of an ensemble, and a calibration is of one model"

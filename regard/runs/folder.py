@@ -3,6 +3,7 @@
 experiment.yaml   the complete settings
 environment.json  versions, device and threads of its training, and the number of this format
 origins.json      digests of its texts
+imported.json     where the model of an imported run, or of the run that it started from, comes from: with its licence
 text/             vocabularies of columns: tokenizers (`shared`, or one per column or language) and labels
 manifest.json     the digests of all these, see regard.data.manifest
 frozen.json       names of frozen weights, where `init.frozen` keeps weights of another run
@@ -46,6 +47,7 @@ ENVIRONMENT, ORIGINS = "environment.json", "origins.json"
 DEVICES = ("cpu", "cuda", "mps")
 FORMAT = 1  # of a run; incremented when earlier versions of Regard would misread new runs
 TUNING, DECODING = "tuning", "decoding.yaml"  # tables of regard tune, and its search and features
+IMPORTED = "imported.json"
 TRAIN = "train"  # a part that every run has
 LOCK = ".lock"
 Origins = dict[str, dict[str, Any]]  # part → how it is read, and the digests of its files
@@ -122,7 +124,7 @@ class RunFolder:
             return
         run = (self.path / SETTINGS_FILE).is_file()
         other = f"resume it: regard train --run {quote(str(self))} --resume" if run else "empty it"
-        raise ConfigError("run", f"'{self}' exists and is not empty", f"choose another run=FOLDER, or {other}")
+        raise ConfigError("run", f"'{self}' exists and is not empty", f"choose another folder, or {other}")
 
     @contextmanager
     def preparing(self, experiment: Experiment) -> Iterator[None]:
@@ -137,13 +139,18 @@ class RunFolder:
             self.remove()
             raise
 
-    def begin(self, origins: dict[str, Any]) -> None:
-        """Save environment and origins of texts of a new run. It has no vocabularies yet."""
+    def begin(self, origins: dict[str, Any], start: Path | None = None) -> None:
+        """Save environment and origins of texts of a new run, and the note of an import that its start has.
+
+        It has no vocabularies yet.
+        """
         settings, *noted = (self.path / name for name in (SETTINGS_FILE, ENVIRONMENT, ORIGINS))
         write_manifest(self.path, [settings])
         shutil.rmtree(self.text, ignore_errors=True)  # of a killed start, perhaps with other settings
         for path, values in zip(noted, ({**environment(), "format": FORMAT}, origins), strict=True):
             write_atomically(path, json.dumps(values, indent=1))
+        if start is not None and (start / IMPORTED).is_file():
+            write_atomically(self.path / IMPORTED, (start / IMPORTED).read_text(encoding="utf-8"))
 
     def seal(self) -> None:
         """Store the digests of settings, environment, origins and vocabularies: opening the run verifies them."""

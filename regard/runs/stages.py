@@ -283,7 +283,7 @@ def _is_adapted(ready: Prepared, *, continues: bool) -> bool:
 def _learnt_columns(experiment: Experiment, folder: RunFolder, origin: Run | None, progress: Progress) -> Columns:
     """Begin a run: save its origins, and learn its columns."""
     progress.cut(0)
-    folder.begin(origins_of(experiment))
+    folder.begin(origins_of(experiment), None if origin is None else origin.path)
     known = taken_columns(experiment, folder, origin, progress.say)
     columns = learn_run_columns(experiment, folder, progress.say, known)
     folder.seal()

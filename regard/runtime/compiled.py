@@ -49,7 +49,7 @@ def library(source: Path, mirrors: tuple[type[ctypes.Structure], ...] = ()) -> c
 
     Killed half-way, or compiled by several processes at once, the file in the cache is whole or not there. One that was
     damaged later is known by its checksum, which stands beside it, and compiled again. A cache that another user may
-    write to is refused with a warning, as is a compiler whose library is none of this source.
+    write to is refused with a warning, as is a compiler that is too slow, or whose library is none of this source.
     """
     try:
         compiler = shlex.split(os.environ.get("CXX") or "c++")
@@ -66,6 +66,10 @@ def library(source: Path, mirrors: tuple[type[ctypes.Structure], ...] = ()) -> c
         found = ctypes.CDLL(str(path))
     except CacheRefused as error:
         warnings.warn(f"{error}; slower code takes the place of compiled code", stacklevel=1)
+        return None
+    except subprocess.TimeoutExpired:
+        problem = f"{source.name} is not compiled: {shlex.join(compiler)} needs more than {_SECONDS} s"
+        warnings.warn(f"{problem}, so slower code takes its place; the next start tries again", stacklevel=1)
         return None
     except (OSError, RuntimeError, ValueError, subprocess.SubprocessError) as error:  # no home folder, no such words
         LOG.debug("%s is not compiled: %s; slower code takes its place", source.name, error)

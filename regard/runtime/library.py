@@ -71,7 +71,7 @@ def engine_library() -> ctypes.CDLL:
         raise OSError(f"{FOLDER} has no engine for this processor ({platform.machine()}); {hint}")
     compiled = library(SOURCE)
     if compiled is None:
-        problem = "no C++ compiler (CXX or c++), or the cache folder is not usable"
+        problem = "no C++ compiler (CXX or c++), one that is too slow, or no usable cache folder"
         raise OSError(f"the engine cannot be compiled: {problem}")
     return compiled
 

@@ -151,7 +151,7 @@ def test_a_part_that_cannot_work_there(corpus, changes, parts):
 def test_a_run_folder_that_exists_is_left_alone(corpus):
     (corpus / "run").mkdir()
     (corpus / "run" / "precious").write_text("mine")
-    assert unsaid(train(corpus), "exists", "choose another run=FOLDER") == []
+    assert unsaid(train(corpus), "exists", "choose another folder") == []
     assert (corpus / "run" / "precious").read_text() == "mine"
 
 

@@ -187,6 +187,14 @@ def test_changes_are_measured_and_not_kept(classifier):
     assert unsaid(refusal, "--abstain: needs a calibrated confidence", f"regard calibrate {classifier}") == []
 
 
+def test_calibration_on_other_data_is_kept(classifier, tmp_path):
+    (classifier / CALIBRATION).unlink(missing_ok=True)
+    lines = [f"{label}\t{text}" for label, text in (("good", "a fine film"), ("bad", "a dull film")) for _ in range(40)]
+    (tmp_path / "other.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    run_of("calibrate", classifier, f"data.dev={tmp_path / 'other.tsv'}")
+    assert (classifier / CALIBRATION).exists()
+
+
 def test_what_means_nothing_is_not_kept(classifier, monkeypatch):
     """Few examples, or probabilities that are far off: the calibration that was there stays."""
     run_of("calibrate", classifier)

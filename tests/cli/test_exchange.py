@@ -29,7 +29,9 @@ def printed(*words):
 
 @pytest.fixture(scope="module")
 def theirs(tmp_path_factory):
-    return marian_folder(tmp_path_factory.mktemp("theirs") / "opus")
+    folder = marian_folder(tmp_path_factory.mktemp("theirs") / "opus")
+    (folder / "README.md").write_text("---\nlicense: cc-by-sa-4.0\n---\n", encoding="utf-8")
+    return folder
 
 
 @pytest.fixture(scope="module")
@@ -76,12 +78,15 @@ def test_import_prints_its_certificate(theirs, texts, tmp_path):
     (["nowhere", "-o", "run"], ["nowhere: there is no such folder"]),
     (["THEIRS", "-o", "run", "--format", "nosuch"], ["format: there is no 'nosuch'"]),
     (["THEIRS", "-o", "run", "--format", "ctranslate2"], ["folders of ctranslate2 are written here and not read"]),
+    (["FILE", "-o", "run"], [": is not a folder"]),
     (["THEIRS", "-o", "run", "--text", "nofile"], ["nofile: cannot be read"]),
+    (["THEIRS", "-o", "run", "--text", "EMPTY"], ["empty.txt: has no texts"]),
     (["THEIRS", "-o", "TAKEN"], ["exists and is not empty"]),
 ])  # fmt: skip
 def test_bad_import_is_one_line(words, parts, theirs, imported, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    named = {"THEIRS": theirs, "TAKEN": imported}
+    (tmp_path / "empty.txt").write_text("\n")
+    named = {"THEIRS": theirs, "TAKEN": imported, "FILE": theirs / "config.json", "EMPTY": tmp_path / "empty.txt"}
     assert unsaid(regard("import", *(named.get(word, word) for word in words)), *parts) == []
     assert not (tmp_path / "run").exists()
 
@@ -226,15 +231,22 @@ def test_shards_are_answered_by_an_engine(trained, export, texts, tmp_path):
     assert (tmp_path / "out" / texts.name).read_text("utf-8") == wanted
 
 
-def test_imported_run_is_trained_further(imported, tmp_path):
+@pytest.mark.parametrize("changes", [[], ["init.own_vocabulary=true", "data.dev_fraction=0.2"]], ids=str)
+def test_imported_run_is_trained_further(changes, imported, tmp_path):
     for side, name in enumerate(("a.en", "a.de")):
         (tmp_path / name).write_text("\n".join(toy_lines(side, 60)) + "\n", encoding="utf-8")
     words = ["--source", tmp_path / "a.en", "--target", tmp_path / "a.de", "--run", tmp_path / "run", "--quiet"]
-    done = regard("train", "--from", imported, *words, "training.max_updates=2", "training.validate_every=1")
+    done = regard("train", "--from", imported, *words, *changes, "training.max_updates=2", "training.validate_every=1")
     assert done.code == 0, done.said
     assert printed("predict", tmp_path / "run", TEXT).strip()
     card = printed("card", tmp_path / "run")
-    assert "language: [en, de]" in card
+    assert "language: [en, de]\nlicense: cc-by-sa-4.0\n" in card
+    assert "Trained further, imported from huggingface: opus" in card
+
+
+def test_mean_of_imported_runs_has_their_licence(imported, tmp_path):
+    assert regard("average", imported, imported, "-o", tmp_path / "mean").code == 0
+    assert "\nlicense: cc-by-sa-4.0\n" in printed("card", tmp_path / "mean")
 
 
 def test_imported_run_is_explained(imported):

@@ -265,7 +265,7 @@ def test_program_that_is_not_installed_is_one_line(run, export, tmp_path, monkey
 
 
 @pytest.mark.parametrize(("changes", "place"), [
-    (["model.decoder.history=average"], r"model\.decoder\.history"),
+    (["model.decoder.history=average"], r"model\.decoder\.history is .*average.* \(CTranslate2: null\)"),
     (["model.embedder.merge=concatenate", "model.tied=none"], r"model\.embedder\.merge"),
     (["model.attention.weighting=sparsemax"], r"model\.attention"),
     (["text.tokenizer=words"], r"text\.tokenizer"),

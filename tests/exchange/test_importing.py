@@ -202,7 +202,7 @@ def test_a_run_of_regard_needs_no_import(tmp_path):
 
 
 def test_folder_of_no_format_is_refused(tmp_path):
-    with pytest.raises(RegardError, match="is not a folder of firefox or huggingface or marian"):
+    with pytest.raises(RegardError, match=r"is not a folder of firefox or huggingface or marian \("):
         format_of(tmp_path)
 
 

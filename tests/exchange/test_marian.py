@@ -134,6 +134,33 @@ def test_an_imported_model_is_exported_as_it_was(variant, model, tmp_path):
     assert [one.text for one in again.predict(TEXTS, safeguards=False)] == texts
 
 
+@pytest.mark.parametrize(
+    "search",
+    ["name: greedy, max_ratio: 1.5", "name: beam, size: 3, length_penalty: 0.6, stop: full", "name: beam, size: 1"],
+)
+def test_exported_search_is_that_of_the_run(search, spm, tmp_path):
+    folder, _, _ = folder_of(tmp_path, spm, "rnn", "npz")
+    imported(folder, tmp_path / "run")
+    made = tmp_path / "made"
+    made.mkdir()
+    predictor = regard.load(tmp_path / "run", [f"decoding.search={{{search}, max_extra: 1}}"])
+    MarianFormat().write(predictor, made)
+    texts = [one.text for one in predictor.predict(TEXTS, safeguards=False)]
+    assert [one.text for one in imported(made, tmp_path / "again").predict(TEXTS, safeguards=False)] == texts
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["search={name: sampling}", "search={name: beam, normalisation: gnmt}", "search={name: beam, min_length: 3}",
+     "features=[{name: length}]"],
+)  # fmt: skip
+def test_search_that_marian_lacks_is_not_exported(change, spm, tmp_path):
+    folder, _, _ = folder_of(tmp_path, spm, "rnn", "npz")
+    imported(folder, tmp_path / "run")
+    with pytest.raises(RegardError, match=r"decoding\.(search|features).*Marian"):
+        MarianFormat().write(regard.load(tmp_path / "run", [f"decoding.{change}"]), tmp_path)
+
+
 def test_filling_rows_get_no_probability(spm, model, tmp_path):
     (_, tensors, predictor), made = model("rnn"), tmp_path / "made"
     made.mkdir()

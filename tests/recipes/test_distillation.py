@@ -115,7 +115,7 @@ def test_translations_of_another_program(teacher, text, tmp_path):
     ("words", "said"),
     [
         (["TEACHER", "--shape", "tinny"], ["--shape", "did you mean 'tiny'?"]),
-        ([], ["--translated", "needs a teacher"]),
+        ([], ["TEACHER: must be given", "--translated FILE"]),
         (["TEACHER", "--translated", "TEXT"], ["--translated", "does not go with a teacher"]),
         (["TEACHER", "--dev-source", "TEXT"], ["--dev-source", "goes with --dev-target"]),
         (["--translated", "SHORT", "--dev-source", "TEXT", "--dev-target", "TEXT"], ["short", "not as many lines"]),

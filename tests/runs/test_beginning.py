@@ -64,7 +64,7 @@ def test_who_comes_second_deletes_nothing(run, words):
 def test_a_folder_that_is_no_run_is_not_sent_to_resume(run, words):
     (run / "text").mkdir(parents=True)
     done = regard("train", *words)
-    assert unsaid(done, "exists and is not empty", "choose another run=FOLDER, or empty it") == []
+    assert unsaid(done, "exists and is not empty", "choose another folder, or empty it") == []
     assert [path.name for path in run.iterdir()] == ["text"]
 
 

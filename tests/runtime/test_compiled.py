@@ -114,6 +114,15 @@ def test_a_compiler_of_something_else_is_warned_of(source, tmp_path, monkeypatch
     assert "lacks its functions" in refused(source)
 
 
+def test_a_compiler_that_is_too_slow_is_warned_of(source, tmp_path, monkeypatch):
+    compiler = tmp_path / "slow"
+    compiler.write_text("#!/bin/sh\nexec sleep 60\n")
+    compiler.chmod(0o700)
+    monkeypatch.setenv("CXX", str(compiler))
+    monkeypatch.setattr("regard.runtime.compiled._SECONDS", 0.1)
+    assert "needs more than 0.1 s, so slower code takes its place" in refused(source)
+
+
 def test_a_compiler_with_an_open_quote_is_warned_of(source, monkeypatch):
     monkeypatch.setenv("CXX", "c++ '")
     assert "CXX: No closing quotation" in refused(source)

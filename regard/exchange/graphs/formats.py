@@ -197,6 +197,7 @@ def _refused(problem: str, needed: str) -> RegardError:
 class GraphFormat(Format):
     """Graphs, settings of the search, pieces, and programs that read them."""
 
+    reads = False
     packages: ClassVar[tuple[str, ...]]  # that write it
     extra = ""  # of the package's own that installs them
     scripts: ClassVar[tuple[str, ...]] = ()  # beside those in Python

@@ -11,13 +11,15 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from regard.errors import CheckpointError
+from regard.errors import CheckpointError, RegardError
 from regard.exchange.format import short_repr
+from regard.registry import Choice
 from regard.text.sentencepiece import PieceList, SentencePieceTokenizer, load_model_proto, own_pieces
 
 GZ = ".gz"
 _LARGEST = 8 << 30  # bytes that a file is ungzipped to
 _CHUNK = 1 << 20
+_WITHOUT_RATIO = 3  # max-length-factor of Marian where a search has no max_ratio: the default of its programs
 _END, _UNKNOWN = "</s>", "<unk>"
 _LANGUAGES = re.compile(r"^model\.([a-z]{2,3}(?:-[A-Za-z]{2,4})?)([a-z]{2})\.|^model\.([a-z]{2,3})([a-z]{2,3})\.")
 
@@ -184,6 +186,19 @@ def decoder_search(file: Path | None, settings: Mapping[str, Any]) -> dict[str, 
         return {"name": "greedy", **longest}
     length = float(penalty) if _is_number(penalty) else float(bool(penalty))
     return {"name": "beam", "size": int(beams), "length_penalty": length, "stop": "full", **longest}
+
+
+def decoder_settings(search: Choice) -> dict[str, Any]:
+    """Return the settings of a decoder.yml for a search. Raises RegardError for one that Marian does not have."""
+    said = search.settings
+    if search.name not in ("beam", "greedy") or said.get("normalisation", "length") != "length":
+        raise RegardError(f"decoding.search: Marian has no '{search.name}' like it (beam or greedy)")
+    if said.get("min_length"):
+        raise RegardError("decoding.search.min_length: Marian has no such setting (decoding.search.min_length=0)")
+    found = {"max-length-factor": said.get("max_ratio", 2.0) or _WITHOUT_RATIO}
+    if search.name == "greedy":
+        return {**found, "beam-size": 1}
+    return {**found, "beam-size": said.get("size", 5), "normalize": said.get("length_penalty", 1.0)}
 
 
 def _is_number(value: Any) -> bool:

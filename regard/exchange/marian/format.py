@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from regard.data.columns import TextColumn
 from regard.decoding.shortlist import SHORTLIST_FILE, Shortlist
 from regard.errors import CheckpointError, RegardError
-from regard.exchange.format import Foreign, Format, ReadOptions, origin_of_folder
+from regard.exchange.format import Foreign, Format, ReadOptions, check_plain_translator, origin_of_folder
 from regard.exchange.marian.files import read_model, write_bin, write_npz
 from regard.exchange.marian.folder import (
     decoder_search,
+    decoder_settings,
     find_files,
     model_files,
     orders_of,
@@ -146,7 +147,8 @@ class MarianFormat(Format):
         write_bin(folder / "model.bin", config, exported.items)
         names = [f"{name}vocab.spm" for name in exported.sides("src", "trg")]
         exported.write_vocabularies(folder, names)
-        search = {**self.search, "models": ["model.npz"], "vocabs": [names[0], names[-1]]}
+        search = decoder_settings(predictor.run.experiment.decoding.search)
+        search |= {"models": ["model.npz"], "vocabs": [names[0], names[-1]]}
         (folder / "model.npz.decoder.yml").write_text(yaml.safe_dump(search), encoding="utf-8")
 
 
@@ -160,6 +162,7 @@ class MarianExport(NamedTuple):
     @classmethod
     def of(cls, predictor: Predictor) -> "MarianExport":
         """Return it. Raises RegardError for another model than Marian's, with the first setting that differs."""
+        check_plain_translator(predictor.run.experiment, "Marian", carried=["shortlist"])
         columns, settings = predictor.task.vocabularies, predictor.run.settings["model"]
         one = columns["source"] is columns["target"]
         sides = ("source",) if one else ("source", "target")

@@ -43,7 +43,7 @@ def repair(request: RepairRequest, say: Say) -> Repaired:
         weights = {name: value.detach() for name, value in after.model.state_dict().items()}
         named = f"{request.run} {before.run.weights_digest[:12]}"
         made_by = f"repaired with {request.file.name}"
-        run_of_weights(before.run, weights, request.output, folder=named, architecture=made_by)
+        run_of_weights([before.run], weights, request.output, folder=named, architecture=made_by)
     return result._replace(report=result.report._replace(values=values))
 
 
