@@ -48,7 +48,7 @@ def import_command(
     from regard.exchange import format_named, format_of, import_folder
     from regard.exchange.format import ReadOptions, read_texts
 
-    row = format_of(folder) if form is None else format_named(form)
+    row = format_of(folder) if form is None else format_named(form, place="--format")
     texts = () if text is None else read_texts(text)
     options = ReadOptions(allow_pickle, languages)
     import_folder(row, folder, run, options=options, texts=texts, count=lines, say=say_unless(quiet))
@@ -121,7 +121,7 @@ def export_run_command(
     from regard.exchange.format import read_texts
     from regard.predictor import load
 
-    row = format_named(to, {} if quantization is None else {"quantization": quantization})
+    row = format_named(to, {} if quantization is None else {"quantization": quantization}, "--to")
     texts = () if text is None else read_texts(text)
     progress = say_unless(quiet)
     export_folder(row, load(run, changes), output, texts=texts, count=lines, license_name=license_name, say=progress)

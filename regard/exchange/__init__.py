@@ -56,10 +56,13 @@ FORMATS: Registry[Format] = Registry(
 ENGINE_EXPORTS = "engines"  # in a run: its exports, by engine and search
 
 
-def format_named(name: str, settings: Mapping[str, Any] = MappingProxyType({})) -> Format:
-    """Return a format by its name or another one of it, with settings. Raises ConfigError for an unknown one."""
+def format_named(name: str, settings: Mapping[str, Any] = MappingProxyType({}), place: str | None = None) -> Format:
+    """Return a format by its name or another one of it, with settings. Raises ConfigError for an unknown one.
+
+    `place` is the option that names it.
+    """
     found = FORMATS.find(name) or Choice(name)
-    return FORMATS.build(Choice(found.name, {**found.settings, **settings}))
+    return FORMATS.build(Choice(found.name, {**found.settings, **settings}), place=place)
 
 
 def format_of(folder: Path) -> Format:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 from torch import Tensor
 
 from regard.config import parse_json
+from regard.data.readers.lines import read_lines
 from regard.data.sealed import file_digest
 from regard.decoding import Search
 from regard.errors import CheckpointError, DataError, RegardError
@@ -169,11 +170,7 @@ def read_bytes(file: Path) -> bytes:
 
 def read_texts(file: Path) -> list[str]:
     """Return the lines of a file that are not empty. Raises DataError where there is none, or it cannot be read."""
-    try:
-        lines = file.read_text(encoding="utf-8").splitlines()
-    except (OSError, ValueError) as error:
-        raise DataError(file, f"cannot be read: {error}") from error
-    found = [line for line in lines if line.strip()]
+    found = [line for line in read_lines(file) if line.strip()]
     if not found:
         raise DataError(file, "has no texts")
     return found

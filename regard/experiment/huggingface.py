@@ -133,7 +133,8 @@ def first_place(config: Mapping[str, Any]) -> int:
 def _foreign(config: Mapping[str, Any]) -> Iterator[str]:
     """Yield unsupported values."""
     if str(config.get("model_type")) not in _KINDS:
-        yield f"model_type is {config.get('model_type')!r}, and only {' and '.join(_KINDS)} can be read"
+        known = f"{' and '.join(_KINDS)} can be read, and translators of regard import"
+        yield f"model_type is {config.get('model_type')!r}, and only {known}"
     for name in _SIZES:
         if type(config.get(name)) is not int or not 1 <= config[name] <= _LARGEST:
             yield f"{name} is {config.get(name)!r:.40}, and a whole number from 1 to {_LARGEST:,} is needed"

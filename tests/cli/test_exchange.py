@@ -76,10 +76,10 @@ def test_import_prints_its_certificate(theirs, texts, tmp_path):
 
 @pytest.mark.parametrize(("words", "parts"), [
     (["nowhere", "-o", "run"], ["nowhere: there is no such folder"]),
-    (["THEIRS", "-o", "run", "--format", "nosuch"], ["format: there is no 'nosuch'"]),
+    (["THEIRS", "-o", "run", "--format", "nosuch"], ["--format: there is no 'nosuch'"]),
     (["THEIRS", "-o", "run", "--format", "ctranslate2"], ["folders of ctranslate2 are written here and not read"]),
     (["FILE", "-o", "run"], [": is not a folder"]),
-    (["THEIRS", "-o", "run", "--text", "nofile"], ["nofile: cannot be read"]),
+    (["THEIRS", "-o", "run", "--text", "nofile"], ["nofile: there is no such file"]),
     (["THEIRS", "-o", "run", "--text", "EMPTY"], ["empty.txt: has no texts"]),
     (["THEIRS", "-o", "TAKEN"], ["exists and is not empty"]),
 ])  # fmt: skip
@@ -100,9 +100,9 @@ def test_export_of_an_import_is_opened_by_its_own_program(imported, texts, tmp_p
 
 
 @pytest.mark.parametrize(("words", "parts"), [
-    (["--to", "nosuch"], ["format: there is no 'nosuch'"]),
-    (["--to", "huggingface", "--quantization", "int8"], ["format.quantization: there is no such setting"]),
-    (["--to", "ctranslate2", "--quantization", "int3"], ["format.quantization", "int8"]),
+    (["--to", "nosuch"], ["--to: there is no 'nosuch'"]),
+    (["--to", "huggingface", "--quantization", "int8"], ["--to.quantization: there is no such setting"]),
+    (["--to", "ctranslate2", "--quantization", "int3"], ["--to.quantization", "int8"]),
     (["--to", "firefox"], ["Marian has"]),
 ])  # fmt: skip
 def test_bad_export_is_one_line(words, parts, trained, tmp_path):

@@ -199,7 +199,7 @@ def test_a_damaged_folder_is_told_in_one_line(change, told, tmp_path):
 @pytest.mark.parametrize(
     ("config", "told"),
     [
-        ({"model_type": "gpt2"}, "model_type is 'gpt2', and only bert and roberta can be read"),
+        ({"model_type": "gpt2"}, "only bert and roberta can be read, and translators of regard import"),
         ({"hidden_act": "silu"}, "hidden_act is 'silu', and only gelu and relu can be read"),
         ({"position_embedding_type": "relative_key"}, "position_embedding_type is 'relative_key'"),
         ({"is_decoder": True}, "is_decoder is True, and only False can be read"),
