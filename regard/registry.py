@@ -5,19 +5,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Generic, TypeVar, get_type_hints
 
 from regard.aliases import aliases_of, bare
-from regard.config import (
-    Choice,
-    Fixed,
-    Setting,
-    Settings,
-    SharedSettings,
-    bears,
-    declared,
-    described,
-    listed_before,
-    notes_at,
-    settings_model,
-)
+from regard.config import Choice, Fixed, SharedSettings, notes_at
+from regard.config.descriptions import bears, described, listed_before
+from regard.config.models import Setting, Settings, declared, settings_model
 from regard.errors import ConfigError, PartError, nearest
 
 __all__ = ["Choice", "Registry", "Setting"]

@@ -57,7 +57,8 @@ def add_command(
 
     regard memory add en-de.memory old.tmx pairs.tsv --languages en de
     """
-    from regard.memory import TranslationMemory, read_units
+    from regard.memory import TranslationMemory
+    from regard.memory.files import read_units
 
     _check_codes(languages or ())
     made, report = not memory.exists(), say_unless(quiet)
@@ -195,7 +196,8 @@ def export_units_command(
     regard memory export en-de.memory -o en-de.tmx
     """
     check_writable(output, "--output")
-    from regard.memory import TranslationMemory, write_units
+    from regard.memory import TranslationMemory
+    from regard.memory.files import write_units
 
     store = TranslationMemory(memory)
     count = write_units(output, store.segments(), store.languages)

@@ -1,10 +1,10 @@
 """Settings: YAML files and `key=value` changes → checked, frozen values. Knows no table of parts by name."""
 
-from regard.config.atomic_write import is_unfinished, parse_json, read_checked, staged, write_atomically, write_checked
-from regard.config.descriptions import Before, Doc, Fixed, Open, Taken, bears, described, listed_before, marked
-from regard.config.markers import FieldsOf, OneOrMany, PartOf, read_settings, schema_of, spelled
-from regard.config.merging import NumberOfName, lay, merge, name_parts, parse_changes
-from regard.config.models import Setting, Settings, SharedSettings, declared, settings_model
+from regard.config.atomic_write import parse_json, read_checked, staged, write_atomically, write_checked
+from regard.config.descriptions import Before, Doc, Fixed, Taken, marked
+from regard.config.markers import FieldsOf, OneOrMany, PartOf, read_settings, spelled
+from regard.config.merging import NumberOfName, lay, merge, parse_changes
+from regard.config.models import SharedSettings
 from regard.config.reading import (
     SETTINGS_FILE,
     own_folder,
@@ -26,24 +26,15 @@ __all__ = [
     "Fixed",
     "NumberOfName",
     "OneOrMany",
-    "Open",
     "PartOf",
-    "Setting",
-    "Settings",
     "SharedSettings",
     "Taken",
     "as_values",
-    "bears",
     "collected_notes",
-    "declared",
     "deferred_warnings",
-    "described",
-    "is_unfinished",
     "lay",
-    "listed_before",
     "marked",
     "merge",
-    "name_parts",
     "note",
     "notes_at",
     "own_folder",
@@ -53,10 +44,8 @@ __all__ = [
     "read_checked",
     "read_settings",
     "read_yaml",
-    "schema_of",
     "settings_file",
     "settings_folder",
-    "settings_model",
     "spelled",
     "staged",
     "write_atomically",

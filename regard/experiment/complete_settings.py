@@ -16,13 +16,13 @@ from regard.config import (
     deferred_warnings,
     lay,
     merge,
-    name_parts,
     parse_changes,
     read_settings,
     read_yaml,
-    schema_of,
     spelled,
 )
+from regard.config.markers import schema_of
+from regard.config.merging import name_parts
 from regard.data.columns import learnt_things, small_columns
 from regard.data.examples import Example
 from regard.data.readers import READERS, Reader

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Literal
 
-from regard.config import Doc, FieldsOf, Fixed, OneOrMany, Open, PartOf, Taken, as_values, marked, write_yaml
+from regard.config import Doc, FieldsOf, Fixed, OneOrMany, PartOf, Taken, as_values, marked, write_yaml
 from regard.config.bounds import Count, Positive, Ratio, Size
+from regard.config.descriptions import Open
 from regard.data.columns import own_name
 from regard.decoding import SEARCHES
 from regard.decoding.features import FEATURES

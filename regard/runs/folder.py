@@ -35,7 +35,8 @@ from typing import Any, BinaryIO, cast
 
 import torch
 
-from regard.config import is_unfinished, parse_json, read_checked, staged, write_atomically
+from regard.config import parse_json, read_checked, staged, write_atomically
+from regard.config.atomic_write import is_unfinished
 from regard.data.manifest import MANIFEST, is_settled, place_file, write_manifest
 from regard.errors import CheckpointError, ConfigError, RegardError
 from regard.experiment import SETTINGS_FILE, Experiment

@@ -9,8 +9,8 @@ from typing import NamedTuple, TypeVar
 
 from regard.documents.sentences import sentences
 from regard.errors import ConfigError, DataError
-from regard.memory import MATCHES, Recall, TranslationMemory, TranslationUnit, recall
-from regard.memory.reuse import MAX_SEARCHED
+from regard.memory import MATCHES, Recall, TranslationMemory, TranslationUnit
+from regard.memory.reuse import MAX_SEARCHED, recall
 from regard.memory.similarity import EXACT
 from regard.results import MemoryMatch
 from regard.serve.engine.questions import GivenText, Similar

@@ -16,7 +16,7 @@ from regard.documents.files import FileDocument, file_document, text_document
 from regard.documents.glossary import Glossary
 from regard.documents.plain_text import undivided
 from regard.documents.unknown_words import copy_unknown_words
-from regard.memory import join_answers, places_left
+from regard.memory.reuse import join_answers, places_left
 from regard.results import MemoryMatch, Prediction
 from regard.serve.catalogue import Catalogue, ServedModel
 from regard.serve.detection import SAMPLE, Detected, choose_language, language_of_file

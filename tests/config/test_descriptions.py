@@ -4,8 +4,9 @@ from typing import Annotated
 
 import pytest
 
-from regard.config import Doc, described
+from regard.config import Doc
 from regard.config.bounds import Size
+from regard.config.descriptions import described
 from regard.registry import Choice, Registry
 
 

@@ -7,8 +7,9 @@ from typing import Annotated, Literal
 import pytest
 from annotated_types import Gt
 
-from regard.config import FieldsOf, OneOrMany, PartOf, as_values, read_settings, schema_of
+from regard.config import FieldsOf, OneOrMany, PartOf, as_values, read_settings
 from regard.config.bounds import Fraction, Size
+from regard.config.markers import schema_of
 from regard.errors import ConfigError
 from regard.registry import Choice, Registry
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from regard.config import lay, merge, name_parts, parse_changes
+from regard.config import lay, merge, parse_changes
+from regard.config.merging import name_parts
 from regard.errors import ConfigError
 
 

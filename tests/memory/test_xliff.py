@@ -5,7 +5,8 @@ import random
 import pytest
 
 from regard.errors import DataError
-from regard.memory import TranslationUnit, read_units, write_units
+from regard.memory import TranslationUnit
+from regard.memory.files import read_units, write_units
 
 ONE = """<?xml version="1.0"?><xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2" xmlns:x="urn:x">
 <file original="a" source-language="en-US" target-language="de" datatype="plaintext"><body><group id="g">

@@ -10,7 +10,7 @@ import pytest
 from small_runs import SMALL, regard, unsaid, write_texts
 
 from regard import load
-from regard.config import is_unfinished
+from regard.config.atomic_write import is_unfinished
 from regard.errors import ConfigError, RegardError
 from regard.runs import Run, RunFolder, train_run
 from regard.runs.folder import LOCK, locked
