@@ -36,6 +36,10 @@ class MemoryAnswers:
         self._memory.check_languages(predictor.setup.languages, "--memory")
         self._read = ", read as context" * predictor.setup.context.reads_memory
 
+    def begin(self, before: str) -> None:
+        """Begin to answer texts that follow the sentence `before`; "": none."""
+        self._before = before
+
     def recall(
         self, text: str, sentences: Sequence[str], *, before: str = "", threshold: int = THRESHOLD, limit: int = MATCHES
     ) -> Recall:

@@ -106,12 +106,26 @@ def test_sentences_of_documents_are_reused(run, memory, tmp_path):
     assert "DORT ZWEI" in written.replace("<b>", "").replace("</b>", "")
 
 
-def test_shards_have_the_memory(run, memory, tmp_path):
-    (tmp_path / "a.txt").write_text(LINES, encoding="utf-8")
-    done = regard("predict", run, tmp_path / "a.txt", "--shards", "1", "-o", tmp_path / "out", "--memory", memory)
+@pytest.mark.parametrize("shards", [1, 7])
+def test_shards_have_the_memory(shards, run, memory, tmp_path):
+    """A shard goes on in the context of the rows before it."""
+    TranslationMemory(memory).add([TranslationUnit("two cats", "ZWEI KATZEN", "a dog")], newest=True)
+    text = f"{LINES}It is late. yes\n\ntwo cats\n"
+    (tmp_path / "a.txt").write_text(text, encoding="utf-8")
+    words = (tmp_path / "a.txt", "--shards", shards, "--workers", "1", "-o", tmp_path / "out", "--memory", memory)
+    done = regard("predict", run, *words)
     assert done.code == 0, done.said
-    lines, _ = predicted(run, "--memory", memory)
+    lines, _ = predicted(run, "--memory", memory, given=text)
+    assert (lines[1], lines[4], lines[7]) == ("ZWEI KATZEN", "DORT ZWEI", "DORT ZWEI")
     assert (tmp_path / "out" / "a.txt").read_text("utf-8").splitlines() == lines
+
+
+def test_shards_of_a_changed_memory_are_refused(run, memory, tmp_path):
+    (tmp_path / "a.txt").write_text(LINES, encoding="utf-8")
+    words = (tmp_path / "a.txt", "--shards", "2", "--on", "slurm", "-o", tmp_path / "out", "--memory", memory)
+    assert regard("predict", run, *words).code == 0
+    TranslationMemory(memory).add([TranslationUnit("yes", "JA")])
+    assert unsaid(regard("predict", run, *words), "was begun with other memory") == []
 
 
 def test_a_predictor_has_a_memory(run, memory):
@@ -143,6 +157,8 @@ def test_refusals_of_a_weight(run, memory, tmp_path):
     for words, said in (
         (("--memory-weight", "0.5", "x"), "--memory-weight: needs a translation memory (--memory FILE)"),
         ((*shards, "--memory-weight", "0.5"), "--memory-weight: does not go with --shards"),
+        (("x", "--workers", "2"), "--workers: needs --shards"),
+        (("x", "--on", "slurm"), "--on: needs --shards"),
         (("decoding.features=nearest_segments", "x"), "decoding.features.nearest_segments.memory: is not given"),
         (("decoding.features=[{name: nearest_segments, memory: no.memory}]", "x"), "there is no such memory"),
     ):

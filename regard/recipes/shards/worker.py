@@ -9,6 +9,7 @@ from pathlib import Path
 
 from regard.data.readers.lines import digest
 from regard.errors import ConfigError
+from regard.memory import TranslationMemory
 from regard.predictor import load
 from regard.predictor.kept_terms import KeptTerms
 from regard.predictor.line_answers import Abstention, LineFormat, line_answer, predicted
@@ -39,11 +40,12 @@ class ShardWorker:
             if plan.digests.get(name) != checksum:
                 raise ConfigError(given.run, f"the {name} changed since the shards were cut", f"rm -r {folder}")
         kept = KeptTerms(None if given.glossary is None else Path(given.glossary), None, _warn)
-        memory = MemoryAnswers(None if given.memory is None else Path(given.memory), _warn)
+        self._memory = MemoryAnswers(None if given.memory is None else Path(given.memory), _warn)
         kept.check(predictor)
-        memory.check(predictor)
+        self._memory.check(predictor)
         sure = Abstention(given.abstain, predictor, Path(given.run), _warn)
-        self._answer = line_answer(predictor, kept, sure, memory, raw=given.raw, alignment=given.alignment)
+        self._predictor = predictor
+        self._answer = line_answer(predictor, kept, sure, self._memory, raw=given.raw, alignment=given.alignment)
         self._format = LineFormat(scores=given.scores, alignment=given.alignment, as_json=given.as_json)
         self._parent, self._warnings = os.getppid(), 0
 
@@ -69,8 +71,22 @@ class ShardWorker:
         name = self.plan.inputs[shard.file].path
         texts = read_strings(self.folder.shard(number, "in"), shard.digest)
         chunks = self._chunks(texts)
+        if self._memory.memory is not None:
+            self._memory.begin(self._sentence_before(number))
         for some in predicted(self._answer, chunks, name, self._warned, before=shard.first):
             yield from (self._format.write(one, 0) for one in some)
+
+    def _sentence_before(self, number: int) -> str:
+        """Return the last sentence of its file before a shard; "" where there is none."""
+        plan, task = self.plan, self._predictor.task.texts
+        while number and plan.shards[number - 1].file == plan.shards[number].file:
+            number -= 1
+            rows = read_strings(self.folder.shard(number, "in"), plan.shards[number].digest)
+            if text := next((one for one in reversed([*rows]) if one.strip()), ""):
+                document = None if plan.options.raw else task.document(text, self._predictor.setup.languages[0])
+                sentences = [text] if document is None else document.originals
+                return next(one for one in reversed(sentences) if one.strip())
+        return ""
 
     def _warned(self, line: str) -> None:
         """Print the first warnings of a shard, and count all."""
@@ -90,12 +106,13 @@ class ShardWorker:
 
 
 def digests_of(run: Run, options: PredictOptions) -> dict[str, str]:
-    """Return the SHA-256 of all that answers: weights of the run and of those it names, and the glossary."""
+    """Return the SHA-256 of all that answers: weights of the run and of those it names, glossary and memory."""
     decoding = run.experiment.decoding
     others = [*decoding.ensemble, *([decoding.rerank.run] if decoding.rerank else [])]
     found = {"weights of the run": run.weights_digest}
     found |= {f"weights of {other}": Run.open(other).weights_digest for other in others}
-    return found | ({"glossary": digest(Path(options.glossary)).hex()} if options.glossary else {})
+    found |= {"glossary": digest(Path(options.glossary)).hex()} if options.glossary else {}
+    return found | ({"memory": TranslationMemory(options.memory).digest()} if options.memory else {})
 
 
 def _warn(line: str) -> None:
