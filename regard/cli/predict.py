@@ -2,7 +2,7 @@
 
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import partial
 from io import BufferedReader, BytesIO, RawIOBase
@@ -172,18 +172,17 @@ def predict_command(  # noqa: PLR0913  an option each
         changes = [word for word in words or [] if _CHANGE.match(word)]
         run = engine_folder(run, engine, _changes(changes, search, n_best))
     if shards is None:
-        _check_lines_only(
-            {"--workers": workers, "--column": column, "--on": None if launcher == "processes" else launcher}
-        )
+        _check_lines_only(workers, launcher, column)
         return _predict_lines(run, words or [], input_file, output_file, given)
     if input_file is not None:
         raise ConfigError("--input", "does not go with --shards", "name the files behind the run")
     return _predict_shards(run, words or [], output_file, given, (shards, workers, launcher, column))
 
 
-def _check_lines_only(bulk: Mapping[str, Any]) -> None:
+def _check_lines_only(workers: int | None, launcher: str, column: str | None) -> None:
     """Raise ConfigError for an option of --shards without it."""
-    for option, given in bulk.items():
+    elsewhere = None if launcher == "processes" else launcher
+    for option, given in {"--workers": workers, "--on": elsewhere, "--column": column}.items():
         if given is not None:
             raise ConfigError(option, "needs --shards", "regard predict RUN FILE... --shards N -o FOLDER")
 

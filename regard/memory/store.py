@@ -185,13 +185,6 @@ class TranslationMemory:
             )
             yield from (TranslationUnit(*row) for row in cursor)
 
-    def digest(self) -> str:
-        """Return the SHA-256 of all segments."""
-        checksum = hashlib.sha256()
-        for segment in self.segments():
-            checksum.update(repr(segment).encode())
-        return checksum.hexdigest()
-
     def search(self, text: str, *, before: str = "", threshold: int = THRESHOLD, limit: int = 5) -> list[MemoryMatch]:
         """Return the segments most like a text, best first; of equal ones the newest first.
 

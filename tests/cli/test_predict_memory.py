@@ -120,6 +120,16 @@ def test_shards_have_the_memory(shards, run, memory, tmp_path):
     assert (tmp_path / "out" / "a.txt").read_text("utf-8").splitlines() == lines
 
 
+def test_files_in_shards_have_contexts_of_their_own(run, memory, tmp_path):
+    TranslationMemory(memory).add([TranslationUnit("two cats", "ZWEI KATZEN", "a dog")], newest=True)
+    (tmp_path / "a.txt").write_text("yes\n", encoding="utf-8")
+    (tmp_path / "b.txt").write_text("two cats\n", encoding="utf-8")
+    files = [tmp_path / "a.txt", tmp_path / "b.txt"]
+    words = ("--shards", "2", "--workers", "1", "-o", tmp_path / "out", "--memory", memory)
+    assert regard("predict", run, *files, *words).code == 0
+    assert (tmp_path / "out" / "b.txt").read_text("utf-8") == "ZWEI KATZEN\n"
+
+
 def test_shards_of_a_changed_memory_are_refused(run, memory, tmp_path):
     (tmp_path / "a.txt").write_text(LINES, encoding="utf-8")
     words = (tmp_path / "a.txt", "--shards", "2", "--on", "slurm", "-o", tmp_path / "out", "--memory", memory)

@@ -1,5 +1,6 @@
 """Answers to shards by a run that is loaded once."""
 
+import hashlib
 import os
 import sys
 import time
@@ -112,7 +113,15 @@ def digests_of(run: Run, options: PredictOptions) -> dict[str, str]:
     found = {"weights of the run": run.weights_digest}
     found |= {f"weights of {other}": Run.open(other).weights_digest for other in others}
     found |= {"glossary": digest(Path(options.glossary)).hex()} if options.glossary else {}
-    return found | ({"memory": TranslationMemory(options.memory).digest()} if options.memory else {})
+    return found | ({"memory": _digest_of_memory(options.memory)} if options.memory else {})
+
+
+def _digest_of_memory(file: str) -> str:
+    """Return the SHA-256 of all segments: the bytes of a file with a log change without them."""
+    checksum = hashlib.sha256()
+    for segment in TranslationMemory(file).segments():
+        checksum.update(repr(segment).encode())
+    return checksum.hexdigest()
 
 
 def _warn(line: str) -> None:
