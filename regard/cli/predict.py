@@ -169,8 +169,7 @@ def predict_command(  # noqa: PLR0913  an option each
     given = _Given(search, n_best, scores, alignment, raw, as_json, glossary, prefix, abstain, engine, memory, weight)
     if (engine := engine or export_engine(run)) is not None:
         given = given._replace(engine=engine)
-        changes = [word for word in words or [] if _CHANGE.match(word)]
-        run = engine_folder(run, engine, _changes(changes, search, n_best))
+        run = engine_folder(run, engine, _changes([*filter(_CHANGE.match, words or [])], search, n_best))
     if shards is None:
         _check_lines_only(workers, launcher, column)
         return _predict_lines(run, words or [], input_file, output_file, given)
