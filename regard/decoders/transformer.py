@@ -18,7 +18,7 @@ from regard.layers.feedforwards import FEEDFORWARDS, FeedForwardChoice
 from regard.layers.histories import HISTORIES, HistoryChoice
 from regard.layers.normalisation.norm import Eps
 from regard.layers.shared_source import shared
-from regard.layers.transformer_block import BlockPast, TransformerBlock
+from regard.layers.transformer_block import BlockPast, DeepNetInit, TransformerBlock, init_deepnet
 from regard.ops.kernels.search import CompiledWriter
 from regard.ops.kernels.vocabulary import PackedTable
 from regard.ops.modules import module_list
@@ -55,15 +55,13 @@ class TransformerDecoder(Decoder):
             Literal["pre", "post"], Doc("Layer normalisation before each sublayer, or after it (the paper).")
         ] = "pre",
         norm_eps: Annotated[Eps, Doc("Epsilon of layer normalisation, for numerical stability.")] = 1e-5,
+        deepnet_init: DeepNetInit = False,
         alignment_layer: Annotated[AnyInt, Doc("Layer whose cross-attention is the alignment; -1: the last.")] = -1,
         dropout: DropoutProbability = 0.1,
     ) -> None:
         super().__init__()
         self.embedder, self.dim = embedder, embedder.dim
-        if not -num_layers <= alignment_layer < num_layers:
-            problem = f"there is no layer {alignment_layer} among {num_layers}"
-            raise PartError(problem, "count from 0, or from the top with -1, -2 …", setting="alignment_layer")
-        self.alignment_layer = alignment_layer % num_layers
+        self.alignment_layer = _place_of(alignment_layer, num_layers)
         blocks = []
         for _ in range(num_layers):
             cross = None if source_dim is None else sockets.cross(self.dim, source_dim)
@@ -87,6 +85,8 @@ class TransformerDecoder(Decoder):
                 )
             )
         self.blocks = module_list(blocks)
+        if deepnet_init:
+            init_deepnet(self.blocks, (3 * num_layers) ** 0.25, (12 * num_layers) ** -0.25)
         self.norm = nn.LayerNorm(self.dim, eps=norm_eps) if norm == "pre" else nn.Identity()
         self.compiled, self.compilable = CompiledBlocks(), modules_in(self.blocks, self.norm)
 
@@ -139,3 +139,11 @@ class TransformerDecoder(Decoder):
             return plain
         unfolded = plain._replace(source=plain.source.unfolded())
         return self.advance(read_again(steps), None, unfolded, False)[1]
+
+
+def _place_of(layer: int, layers: int) -> int:
+    """Return the place of a layer that may be counted from the top. Raises PartError where there is none."""
+    if not -layers <= layer < layers:
+        problem = f"there is no layer {layer} among {layers}"
+        raise PartError(problem, "count from 0, or from the top with -1, -2 …", setting="alignment_layer")
+    return layer % layers

@@ -13,7 +13,7 @@ from regard.layers.compiled_blocks import CompiledBlocks, encode, modules_in
 from regard.layers.feedforwards import FEEDFORWARDS, FeedForwardChoice
 from regard.layers.normalisation.norm import Eps
 from regard.layers.pooling.mean import MeanPooling
-from regard.layers.transformer_block import TransformerBlock
+from regard.layers.transformer_block import DeepNetInit, TransformerBlock, init_deepnet
 from regard.ops.modules import module_list
 from regard.records import Encoded, Sequences
 from regard.registry import Choice
@@ -37,6 +37,7 @@ class TransformerEncoder(Encoder):
             Doc("Layer normalisation before each sublayer, or after it (the paper)."),
         ] = "pre",
         norm_eps: Annotated[Eps, Doc("Epsilon of layer normalisation, for numerical stability.")] = 1e-5,
+        deepnet_init: DeepNetInit = False,
         dropout: DropoutProbability = 0.1,
     ) -> None:
         super().__init__()
@@ -55,6 +56,8 @@ class TransformerEncoder(Encoder):
             )
             for _ in range(num_layers)
         )
+        if deepnet_init:
+            init_deepnet(self.blocks, (2 * num_layers) ** 0.25, (8 * num_layers) ** -0.25)
         self.norm = nn.LayerNorm(input_dim, eps=norm_eps) if norm == "pre" else nn.Identity()
         self.mean = MeanPooling(input_dim)
         self.compiled, self.compilable = CompiledBlocks(), modules_in(self.blocks, self.norm)

@@ -1,10 +1,14 @@
 """The block of https://arxiv.org/abs/1706.03762, section 3.1; normalised before (arXiv:2002.04745) or after."""
 
-from typing import Any, Literal, NamedTuple
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal, NamedTuple
 
+import torch
 from torch import Tensor, nn
 
 from regard.attention import Attended, Attention, Memory, extend
+from regard.config import Doc
+from regard.errors import PartError
 from regard.layers.feedforwards.feedforward import FeedForward
 from regard.layers.layer import Layer
 from regard.layers.shared_source import Reading, begin, read_source
@@ -14,6 +18,10 @@ from regard.ops.kernels.transformer import StandardAttention, StandardBlock, Sta
 from regard.ops.linear import Linear
 from regard.ops.recompute import recomputed
 from regard.records import Encoded
+
+DeepNetInit = Annotated[
+    bool, Doc("DeepNet's initial weights, with which deep blocks of norm post learn after a short warm-up.")
+]
 
 
 class BlockPast(NamedTuple):
@@ -121,3 +129,19 @@ class TransformerBlock(Layer):
     def _leave(self, before: Tensor, change: Tensor, norm: nn.LayerNorm) -> Tensor:
         states = add_dropped(before, change, self.dropout)
         return states if self.pre else norm(states)
+
+
+def init_deepnet(blocks: Sequence[TransformerBlock], alpha: float, beta: float) -> None:
+    """Initialise as DeepNet (https://arxiv.org/abs/2203.00555, figure 2): values, outputs and feed-forward times beta.
+
+    Its blocks are LN(alpha · x + f(x)) = LN(x + f(x) / alpha): alpha goes into the outputs here, so that the blocks
+    stay those of norm post. Raises PartError for others.
+    """
+    if any(block.pre for block in blocks):
+        raise PartError("is for blocks of norm post", "norm=post, or leave it out", setting="deepnet_init")
+    with torch.no_grad():
+        for name, weight in (pair for block in blocks for pair in block.named_parameters()):
+            if name.endswith(("from_value.weight", "to_hidden.weight")):
+                weight.mul_(beta)
+            elif name.endswith("to_out.weight"):
+                weight.mul_(beta / alpha)

@@ -55,7 +55,7 @@ class StudentShape(NamedTuple):
 
     def settings(self) -> list[str]:
         """Return the settings of the model: the shape of Marian's students, which Firefox reads."""
-        both = f"feedforward_dim: {self.feedforward_dim}, norm: post, norm_eps: 1.0e-6"
+        both = f"feedforward_dim: {self.feedforward_dim}, norm: post, norm_eps: 1.0e-6, deepnet_init: true"
         return [
             f"model.dim={self.dim}",
             "model.embedder={name: words, zero_start: true}",

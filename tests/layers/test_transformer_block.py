@@ -1,12 +1,15 @@
 """The block against torch's own layers, and the feed-forward against convolutions."""
 
+from copy import deepcopy
+
 import pytest
 import torch
 from torch import nn
 from torch.nn import functional
 
+from regard.errors import PartError
 from regard.layers.feedforwards.position_wise import PositionWise
-from regard.layers.transformer_block import BlockPast, TransformerBlock
+from regard.layers.transformer_block import BlockPast, TransformerBlock, init_deepnet
 from regard.models import AttentionSettings, build_attention
 from regard.records import Encoded
 
@@ -86,3 +89,23 @@ def test_feed_forward_equals_two_convolutions_of_width_one(assert_agrees):
     hidden = functional.conv1d(states.mT, layer.to_hidden.weight.unsqueeze(-1), layer.to_hidden.bias).relu()
     wanted = functional.conv1d(hidden, layer.to_out.weight.unsqueeze(-1), layer.to_out.bias).mT
     assert_agrees("B22", layer(states)[0], wanted, tolerance=1e-12)
+
+
+def test_deepnet_init_is_the_block_of_the_paper_with_alpha_in_its_outputs():
+    """LN(alpha · x + f(x)), where values, outputs and feed-forward of f are beta times as large (arXiv:2203.00555)."""
+    alpha, beta, x = 1.7, 0.4, torch.randn(2, 5, DIM, dtype=torch.float64)
+    plain = block("post", cross=False, causal=False)
+    made = deepcopy(plain)
+    init_deepnet([made], alpha, beta)
+    heads, below = plain.own.heads, plain.feedforward
+    for linear in (heads.from_value, heads.to_out, below.to_hidden, below.to_out):
+        linear.weight.data *= beta
+    seen = plain.own(x, plain.own.remember(x)).context
+    middle = functional.layer_norm(alpha * x + seen, (DIM,), eps=1e-5 * alpha**2)  # that of x + f(x) / alpha is 1e-5
+    wanted = functional.layer_norm(alpha * middle + below(middle)[0], (DIM,), eps=1e-5 * alpha**2)
+    assert torch.allclose(made(x, torch.ones(2, 5, dtype=torch.bool))[0], wanted, atol=1e-10)
+
+
+def test_deepnet_init_of_a_pre_norm_block_is_refused():
+    with pytest.raises(PartError, match="is for blocks of norm post"):
+        init_deepnet([block("pre", cross=False, causal=False)], 1.7, 0.4)
