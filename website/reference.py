@@ -14,7 +14,7 @@ from regard.cli.app import app
 from regard.cli.help_page import arguments_shown, text_and_examples
 from regard.reports.table import cells, code, prose
 from regard.serve.api import create_api
-from regard.serve.engine import Engines
+from regard.serve.engine.engines import Engines
 from regard.serve.service import Service
 from regard.serve.settings import Settings
 

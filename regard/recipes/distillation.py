@@ -40,6 +40,7 @@ Row = TypeVar("Row", bound=tuple[str, ...])
 _SHARD_LINES = 2_000
 _TUNED = 0.15  # share of the minutes in which 8-bit weights are learnt
 _FEWEST = 500  # lines to learn from
+_RATE, _RATE_DIM = 1e-3, 128  # learning rate of a student so wide
 _TUNED_RUN, _TABLE = "eight-bit", "distillation.json"
 _COLUMNS = ("system", "MB", "BLEU", "95 % interval", "chrF", "95 % interval", "sentences/s", "start, s")
 
@@ -54,7 +55,10 @@ class StudentShape(NamedTuple):
     decoder_layers: int = 2
 
     def settings(self) -> list[str]:
-        """Return the settings of the model: the shape of Marian's students, which Firefox reads."""
+        """Return the settings of the model, the shape of Marian's students, which Firefox reads, and its learning rate.
+
+        Deep post-norm layers learn nothing at a high one; it falls as 1 / sqrt(dim), as in arXiv:1706.03762.
+        """
         both = f"feedforward_dim: {self.feedforward_dim}, norm: post, norm_eps: 1.0e-6, deepnet_init: true"
         return [
             f"model.dim={self.dim}",
@@ -66,6 +70,7 @@ class StudentShape(NamedTuple):
             f"model.self_attention={{score: scaled_dot, num_heads: {self.num_heads}}}",
             "model.head={name: linear, bias: true}",
             "model.tied=all",
+            f"training.learning_rate={_RATE * (_RATE_DIM / self.dim) ** 0.5:.2g}",
         ]
 
 
@@ -81,7 +86,6 @@ _TRAINING = (
     "model.dropout=0.1",
     "objective={name: likelihood, label_smoothing: 0}",
     "penalties={name: guided_alignment, weight: 0.05, ahead: true}",
-    "training.learning_rate=0.002",
     "training.keep_best=5",
     "training.average=5",
     "decoding.search=greedy",

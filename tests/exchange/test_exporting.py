@@ -63,7 +63,7 @@ def test_trained_run_translates_in_transformers(changes, tmp_path):
 
 
 def test_other_networks_are_refused(tmp_path):
-    with pytest.raises(RegardError, match=r"model\.position is 'learned'"):
+    with pytest.raises(RegardError, match=r'model\.position is "learned"'):
         exported(trained(tmp_path, "model.position=learned"), tmp_path / "folder")
     assert not (tmp_path / "folder").exists()
 
