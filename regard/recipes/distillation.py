@@ -86,6 +86,7 @@ _TRAINING = (
     "model.dropout=0.1",
     "objective={name: likelihood, label_smoothing: 0}",
     "penalties={name: guided_alignment, weight: 0.05, ahead: true}",
+    "training.schedule={name: inverse_sqrt, warmup: 1000}",  # the limits shorten it to a quarter of the updates
     "training.keep_best=5",
     "training.average=5",
     "decoding.search=greedy",
