@@ -159,7 +159,7 @@ def write_yaml(path: Path, settings: dict[str, Any]) -> None:
     """Settings to a file that `read_yaml` reads back the same."""
     try:
         text = _written(settings, _CompiledDumper)
-    except UnicodeError:  # names of files that are no text
+    except UnicodeError:  # file names that are not valid Unicode
         text = _written(settings, _Dumper)
     write_atomically(path, text)
 

@@ -19,9 +19,7 @@ from regard.ops.linear import Linear
 from regard.ops.recompute import recomputed
 from regard.records import Encoded
 
-DeepNetInit = Annotated[
-    bool, Doc("DeepNet's initial weights, with which deep blocks of norm post learn after a short warm-up.")
-]
+DeepNetInit = Annotated[bool, Doc("DeepNet's initialisation for norm post: smaller weights in deeper networks.")]
 
 
 class BlockPast(NamedTuple):
