@@ -59,10 +59,14 @@ ENGINE_EXPORTS = "engines"  # in a run: its exports, by engine and search
 def format_named(name: str, settings: Mapping[str, Any] = MappingProxyType({}), place: str | None = None) -> Format:
     """Return a format by its name or another one of it, with settings. Raises ConfigError for an unknown one.
 
-    `place` is the option that names it.
+    `place` is the option that names it; its settings are options beside it.
     """
     found = FORMATS.find(name) or Choice(name)
-    return FORMATS.build(Choice(found.name, {**found.settings, **settings}), place=place)
+    try:
+        return FORMATS.build(Choice(found.name, {**found.settings, **settings}), place=place)
+    except ConfigError as error:
+        faults = (fault._replace(place=fault.place.replace(f"{place}.", "--")) for fault in error.faults)
+        raise ConfigError.of(faults) from error
 
 
 def format_of(folder: Path) -> Format:

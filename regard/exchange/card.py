@@ -4,7 +4,7 @@ from regard.exchange.certificate import Certificate
 from regard.exchange.format import Format
 from regard.exchange.import_run import imported_of
 from regard.predictor import Predictor
-from regard.runs.measurements import ADAPTATION
+from regard.runs.measurements import ADAPTATION, DISTILLATION
 
 
 def model_card(
@@ -15,11 +15,13 @@ def model_card(
 ) -> str:
     """Return the card of a run, or of its export with a row of FORMATS, in Markdown.
 
-    `license_name` stands in for the licence that an imported model came with.
+    `license_name` stands in for the licence that an imported model, or the teachers of a student, came with.
     """
     run, origin = predictor.run, imported_of(predictor.run)
     languages = [one for one in run.experiment.data.language_pair() if one]
-    licensed = license_name or origin.get("license")
+    teachers = (run.measurements.kept(DISTILLATION) or {}).get("teachers", [])
+    taught = ", ".join(dict.fromkeys(one["license"] for one in teachers if one["license"]))
+    licensed = license_name or origin.get("license") or taught
     head = ["---"]
     head += [f"language: [{', '.join(languages)}]"] if languages else []
     head += [f"license: [{licensed}]" if "," in licensed else f"license: {licensed}"] if licensed else []
@@ -35,6 +37,7 @@ def model_card(
     if origin:
         begun = "Imported" if run.experiment.init is None else "Trained further, imported"
         lines += [f"- {begun} from {origin['format']}: {origin['folder']} ({origin['architecture']})"]
+    lines += [f"- Student of {one['run']} (licence: {one['license'] or 'not stated'})" for one in teachers]
     lines += [f"- Adapted: {line}" for line in _adaptation(predictor)]
     lines += [f"- Certificate: {str(certificate).removeprefix('certificate: ')}"] if certificate else []
     return "\n".join([*head, *lines, "", row.usage, ""])

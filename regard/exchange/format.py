@@ -41,6 +41,21 @@ class ReadOptions(NamedTuple):
     allow_pickle: bool = False  # read weights from a pickle, with torch's loader of weights alone
     languages: tuple[str, str] | None = None  # codes of source and target, for a model of several
 
+    def pair(self, folder: Path, named: Sequence[str] | None) -> tuple[str, str] | None:
+        """Return the languages of source and target; those that the folder has `named` where none are given.
+
+        Raises CheckpointError for one language twice, and for the pair of the folder the other way round.
+        """
+        if self.languages is None:
+            return None if named is None else (named[0], named[1])
+        source, target = self.languages
+        if source == target:
+            raise CheckpointError(folder, f"cannot translate from {source!r} to {target!r}", "--languages en de")
+        if named is not None and [*named] == [target, source]:
+            hint = f"leave out --languages, or fetch the model {source}-{target}"
+            raise CheckpointError(folder, f"translates from {target!r} to {source!r}, not the other way", hint)
+        return self.languages
+
 
 DEFAULT_OPTIONS = ReadOptions()
 

@@ -73,7 +73,7 @@ class HuggingFaceFormat(Format):
     def read(self, folder: Path, options: ReadOptions) -> Foreign:
         config = read_config(folder)
         generation = {**config, **optional_json(folder / GENERATION)}
-        vocabularies = read_both_sides(folder, config, options.languages)
+        vocabularies = read_both_sides(folder, config, options)
         source, target = vocabularies.source, vocabularies.target
         state, file = read_weights(folder, allow_pickle=options.allow_pickle)
         weights = weights_of_state(state, config, (source.listed, target.listed), folder / file)

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from regard.errors import CheckpointError
-from regard.exchange.format import json_object, read_bytes
+from regard.exchange.format import ReadOptions, json_object, read_bytes
 from regard.text import Tokenizer
 from regard.text.sentencepiece import PieceList, SentencePieceTokenizer
 
@@ -52,11 +52,11 @@ class Side(NamedTuple):
         return found
 
 
-def read_both_sides(folder: Path, config: Mapping[str, Any], languages: tuple[str, str] | None) -> Vocabularies:
+def read_both_sides(folder: Path, config: Mapping[str, Any], options: ReadOptions) -> Vocabularies:
     """Return the tokenizers of a folder. Raises CheckpointError where they do not fit the table of weights."""
     if (folder / MULTILINGUAL_MODEL).is_file():
-        return _multilingual(folder, config, languages)
-    return _of_one_pair(folder, config, languages)
+        return _multilingual(folder, config, options)
+    return _of_one_pair(folder, config, options)
 
 
 def order_of(tokenizer: Tokenizer | None) -> Sequence[int]:
@@ -99,7 +99,7 @@ def write_vocabularies(
     (folder / TOKENIZER_CONFIG).write_text(json.dumps(token_config, ensure_ascii=False), encoding="utf-8")
 
 
-def _of_one_pair(folder: Path, config: Mapping[str, Any], languages: tuple[str, str] | None) -> Vocabularies:
+def _of_one_pair(folder: Path, config: Mapping[str, Any], options: ReadOptions) -> Vocabularies:
     """OPUS-MT: a model for each side; one list of pieces, or two."""
     if not (folder / SOURCE_MODEL).is_file() and (folder / FAST_TOKENIZER).is_file():
         problem = f"has its tokenizer in {FAST_TOKENIZER} alone, and a SentencePiece model is needed"
@@ -116,14 +116,14 @@ def _of_one_pair(folder: Path, config: Mapping[str, Any], languages: tuple[str, 
         target = _tokenizer(folder, writer, listed)
         files.append(TARGET_VOCABULARY)
     said = _said(optional_json(folder / TOKENIZER_CONFIG), "source_lang", "target_lang")
-    return Vocabularies(_tokenizer(folder, reader, read), target, languages or said, files)
+    return Vocabularies(_tokenizer(folder, reader, read), target, options.pair(folder, said), files)
 
 
-def _multilingual(folder: Path, config: Mapping[str, Any], languages: tuple[str, str] | None) -> Vocabularies:
+def _multilingual(folder: Path, config: Mapping[str, Any], options: ReadOptions) -> Vocabularies:
     """M2M100 and NLLB: one model, and a piece for each language in front of every text."""
     model, token_config = read_bytes(folder / MULTILINGUAL_MODEL), optional_json(folder / TOKENIZER_CONFIG)
     numbers, codes = _numbers(folder)
-    pair = languages or _said(token_config, "src_lang", "tgt_lang")
+    pair = options.pair(folder, None) or _said(token_config, "src_lang", "tgt_lang")
     if pair is None:
         raise CheckpointError(folder, "is a model of several languages, and none are named", _PAIR)
     for code in pair:

@@ -22,6 +22,7 @@ import numpy as np
 from regard.config import write_atomically
 from regard.data.readers.lines import digest, read_lines
 from regard.errors import ConfigError, DataError, nearest
+from regard.exchange.import_run import imported_of
 from regard.experiment import SETTINGS_FILE, read_experiment
 from regard.predictor import load
 from regard.recipes.best.pairs import write_lines
@@ -33,6 +34,7 @@ from regard.reports.report import Report
 from regard.reports.table import Cell, Table
 from regard.runs import Run, RunFolder, train_run
 from regard.runs.lexicons import learn_shortlist
+from regard.runs.measurements import DISTILLATION
 from regard.training.interrupt import Interrupted
 
 Row = TypeVar("Row", bound=tuple[str, ...])
@@ -41,7 +43,7 @@ _SHARD_LINES = 2_000
 _TUNED = 0.15  # share of the minutes in which 8-bit weights are learnt
 _FEWEST = 500  # lines to learn from
 _RATE, _RATE_DIM = 1e-3, 128  # learning rate of a student so wide
-_TUNED_RUN, _TABLE = "eight-bit", "distillation.json"
+_TUNED_RUN = "eight-bit"
 _COLUMNS = ("system", "MB", "BLEU", "95 % interval", "chrF", "95 % interval", "sentences/s", "start, s")
 
 
@@ -142,10 +144,12 @@ class Distillation:
         values = {
             "teachers": [run.weights_digest for run in self.runs],
             "texts": [digest(file).hex() for file in files],
-            "student": [asked.shape, asked.dropped, *asked.changes],
+            "--shape": asked.shape,
+            "--drop": asked.dropped,
+            "settings": [*asked.changes],
         }
         if note.exists() and (
-            other := [key for key, one in json.loads(note.read_bytes()).items() if one != values[key]]
+            other := [key for key, one in values.items() if one != json.loads(note.read_bytes()).get(key)]
         ):
             problem = f"'{self.work}' was begun with other {' and '.join(other)}"
             raise ConfigError("--run", problem, f"another --run, or rm -r {self.work}")
@@ -278,7 +282,11 @@ class Distillation:
                 {"system": str(path), "bytes": size, "lines_per_second": speed, "start_seconds": start, **named}
             )
         tests = [f"{name}: {test}" for name, test in found.comparisons]
-        write_atomically(self.work / _TABLE, json.dumps(values, indent=1))
+        kept = [
+            {"run": path.name, "license": imported_of(run).get("license")}
+            for path, run in zip(self.request.teachers, self.runs, strict=True)
+        ]
+        Run.open(student).measurements.keep(DISTILLATION, {"teachers": kept, "systems": values})
         use = f"translate with: regard predict {student} < FILE"
         return Report([Table(_COLUMNS, rows)], {"systems": values, "comparisons": tests}, "\n".join([*tests, use]))
 

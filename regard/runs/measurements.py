@@ -15,6 +15,7 @@ GRADES, ALIGNMENT = "grades.json", "alignment.json"
 CALIBRATION, CERTIFICATE = "calibration.json", "certificate.json"
 TUNED_THRESHOLD = "threshold.json"
 ADAPTATION = "adaptation.json"  # the weights that a run started from beside the selected ones, on new and old text
+DISTILLATION = "distillation.json"  # teachers and student on the dev set, and the teachers' licences
 MEASURES = {  # the command behind each file
     GRADES: "regard explain {run} --grade",
     ALIGNMENT: "regard align --model {run}",
@@ -22,6 +23,7 @@ MEASURES = {  # the command behind each file
     TUNED_THRESHOLD: "regard tune {run}",
     CERTIFICATE: "regard import",
     ADAPTATION: "regard train --from",
+    DISTILLATION: "regard distil",
 }
 WEIGHTS, ATTENTION = "weights", "attention"
 

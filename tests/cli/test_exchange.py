@@ -101,8 +101,8 @@ def test_export_of_an_import_is_opened_by_its_own_program(imported, texts, tmp_p
 
 @pytest.mark.parametrize(("words", "parts"), [
     (["--to", "nosuch"], ["--to: there is no 'nosuch'"]),
-    (["--to", "huggingface", "--quantization", "int8"], ["--to.quantization: there is no such setting"]),
-    (["--to", "ctranslate2", "--quantization", "int3"], ["--to.quantization", "int8"]),
+    (["--to", "huggingface", "--quantization", "int8"], ["--quantization: there is no such setting"]),
+    (["--to", "ctranslate2", "--quantization", "int3"], ["--quantization", "int8"]),
     (["--to", "firefox"], ["Marian has"]),
 ])  # fmt: skip
 def test_bad_export_is_one_line(words, parts, trained, tmp_path):

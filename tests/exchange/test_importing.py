@@ -246,3 +246,14 @@ def test_several_processes_do_not_import(folder, tmp_path, monkeypatch):
     monkeypatch.setenv("RANK", "1")
     monkeypatch.setenv("WORLD_SIZE", "2")
     assert start_of(folder, run, quiet) == made
+
+
+@pytest.mark.parametrize(
+    ("languages", "said"),
+    [(("de", "en"), "from 'en' to 'de', not the other way"), (("en", "en"), "cannot translate from 'en' to 'en'")],
+)
+def test_languages_that_a_model_of_one_pair_has_not(languages, said, folder, tmp_path):
+    named = shutil.copytree(folder, tmp_path / "named")
+    (named / "tokenizer_config.json").write_text('{"source_lang": "en", "target_lang": "de"}', encoding="utf-8")
+    with pytest.raises(CheckpointError, match=said):
+        import_folder(format_of(named), named, tmp_path / "run", options=ReadOptions(languages=languages))

@@ -6,12 +6,15 @@ from itertools import islice
 import pytest
 from small_runs import PAIRS, SMALL, regard, unsaid, write_texts
 
+from regard.config import write_checked
 from regard.data.readers.lines import read_lines
 from regard.errors import ConfigError
+from regard.exchange import model_card
 from regard.predictor import load
 from regard.recipes import distillation
 from regard.recipes.distillation import DistillationRequest, distil
 from regard.runs import Run, RunFolder
+from regard.runs.folder import IMPORTED
 from regard.training.interrupt import Interrupted
 
 # a student has 8-bit weights; a processor without such products warns, and keeps float32
@@ -24,6 +27,8 @@ def teacher(tmp_path_factory):
     folder = tmp_path_factory.mktemp("teacher")
     options = [*write_texts(folder), "--dev-source", folder / "a.en", "--dev-target", folder / "a.de"]
     assert regard("train", *options, "--run", folder / "run", "data.test_fraction=0", *SMALL).code == 0
+    origin = {"format": "marian", "folder": "opus", "architecture": "Transformer", "license": "cc-by-4.0"}
+    write_checked(folder / "run" / IMPORTED, origin)
     return folder / "run"
 
 
@@ -57,6 +62,8 @@ def test_a_student_is_a_run_with_8_bits_and_a_shortlist(teacher, text, tmp_path)
     assert len(load(tmp_path / "student").predict(["a dog runs"])) == 1
     systems = [teacher, tmp_path / "student-distillation/eight-bit", tmp_path / "student"]
     assert [one["system"] for one in report.values["systems"]] == [*map(str, systems)]
+    card = model_card(load(tmp_path / "student"))
+    assert "\nlicense: cc-by-4.0\n" in card and f"Student of {teacher.name} (licence: cc-by-4.0)" in card
 
 
 def test_the_worst_translations_are_dropped(teacher, text, tmp_path):
@@ -132,9 +139,9 @@ def test_refusals(teacher, text, tmp_path, words, said):
 def test_a_folder_begun_otherwise_is_refused(teacher, text, tmp_path):
     work = tmp_path / "student-distillation"
     work.mkdir()
-    (work / "request.json").write_text(json.dumps({"teachers": ["another"], "texts": [], "student": []}))
-    done = regard("distil", teacher, "--text", text, "--run", tmp_path / "student")
-    assert unsaid(done, "--run", "other teachers and texts and student") == []
+    (work / "request.json").write_text(json.dumps({"teachers": ["another"], "texts": [], "--shape": "tiny"}))
+    done = regard("distil", teacher, "--text", text, "--run", tmp_path / "student", "model.dim=8")
+    assert unsaid(done, "--run", "other teachers and texts and --drop and settings") == []
 
 
 def test_another_run_is_not_taken_for_the_student(teacher, text, tmp_path):

@@ -210,6 +210,7 @@ def test_a_folder_begun_otherwise_is_refused(run, lines, tmp_path, monkeypatch, 
         (["missing.en"], ["missing.en", "there is no such file"]),
         (["a.en", "b/a.en"], ["a.en", "2 files have this name"]),
         (["a.en", "--on", "rey"], ["--on", "did you mean 'ray'?"]),
+        (["a.en", "--on", "ray"], ["--on", "ray is not installed"]),
         (["a.en", "--column", "text"], ["--column", "lines, not columns"]),
         (["a.en", "--n-best", "2"], ["--n-best", "--shards"]),
         (["bad.jsonl"], ["bad.jsonl:2", "is not JSON"]),
@@ -221,6 +222,7 @@ def test_a_folder_begun_otherwise_is_refused(run, lines, tmp_path, monkeypatch, 
 )
 def test_refusals(run, tmp_path, monkeypatch, words, said):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("regard.recipes.shards.program.find_spec", lambda name: None)
     Path("b").mkdir()
     Path("a.en").write_text("a dog\n", encoding="utf-8")
     Path("b/a.en").write_text("a dog\n", encoding="utf-8")

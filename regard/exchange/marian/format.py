@@ -127,7 +127,7 @@ class MarianFormat(Format):
                 lexicon = read_lexicon(opened, *shape.vocabularies)
             more[SHORTLIST_FILE] = _shortlist_bytes(lexicon, tokenizers, shape, files.shortlist)
         one = tokenizers[0] is tokenizers[1]
-        languages = options.languages or files.languages
+        languages = options.pair(folder, files.languages)
         settings = {
             "task": "translation",
             "text": {"tokenizer": "sentencepiece_file", "shared": one, "joint": not one and files.listed is not None},

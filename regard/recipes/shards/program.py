@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -81,11 +82,14 @@ class Processes(Launcher):
 class Ray(Launcher):
     """Actors of Ray Data, each of which loads the run once. All machines must see the folder and the run."""
 
+    def __init__(self) -> None:
+        """Raise ConfigError where Ray is not installed."""
+        if find_spec("ray") is None:
+            raise ConfigError("--on", "ray is not installed", "pip install -e '.[ray]'")
+
     def launch(self, folder: ShardFolder, plan: Plan, workers: int, say: Callable[[str], None]) -> None:
-        try:
-            import ray
-        except ImportError as error:
-            raise ConfigError("--on", "ray is not installed", "pip install -e '.[ray]'") from error
+        import ray
+
         ray.data.DataContext.get_current().enable_progress_bars = False
         progress = ShardProgress(folder, plan, say)
         left = [number for number in range(len(plan.shards)) if not folder.done(number)]
@@ -133,7 +137,7 @@ class Slurm(Launcher):
         say(f"{len(left)} shards to answer: sbatch {script}; then repeat this command: it joins the answers")
 
 
-LAUNCHERS: dict[str, Launcher] = {"processes": Processes(), "ray": Ray(), "slurm": Slurm()}
+LAUNCHERS: dict[str, type[Launcher]] = {"processes": Processes, "ray": Ray, "slurm": Slurm}
 
 
 class ShardProgress:
@@ -209,6 +213,7 @@ def predict_shards(request: ShardedRequest, say: Callable[[str], None]) -> list[
     """
     if request.launcher not in LAUNCHERS:
         raise ConfigError("--on", f"unknown '{request.launcher}'", nearest(request.launcher, LAUNCHERS))
+    launcher = LAUNCHERS[request.launcher]()  # before the folder is made: a program may be missing
     files = [row_file(path, request.column, as_json=request.options.as_json) for path in request.files]
     _check_names(files, request.folder)
     digests = digests_of(Run.open(request.options.run, request.options.changes), request.options)
@@ -217,12 +222,13 @@ def predict_shards(request: ShardedRequest, say: Callable[[str], None]) -> list[
     with claimed(folder.lock) as held:
         if not held:
             raise ConfigError("--output", f"another process works in '{folder.path}'", "wait for its end, or stop it")
-        return _predicted(folder, request, files, digests, say)
+        return _predicted(folder, request, launcher, files, digests, say)
 
 
 def _predicted(
     folder: ShardFolder,
     request: ShardedRequest,
+    launcher: Launcher,
     files: Sequence[RowFile],
     digests: Mapping[str, str],
     say: Callable[[str], None],
@@ -241,7 +247,7 @@ def _predicted(
         workers = request.workers or os.cpu_count() or 1
         left = [number for number in range(len(plan.shards)) if not folder.done(number)]
         if left:
-            LAUNCHERS[request.launcher].launch(folder, plan, workers, say)
+            launcher.launch(folder, plan, workers, say)
         if not all(folder.done(number) for number in left):
             return []
         results = join(folder, plan)
