@@ -224,6 +224,7 @@ class Distillation:
         """Train the student, then with 8-bit weights, and return the second run."""
         files = [f"data.train.{side}={json.dumps(str(file))}" for side, file in pairs.items()]
         files += [f"data.dev.{side}={json.dumps(str(file))}" for side, file in self.dev.items()]
+        files.append(f"data.cache={json.dumps(str(self.work / 'data'))}")  # the links of words are learnt once
         if self.runs:
             source, target = self.runs[0].experiment.data.language_pair()
             files += [f"data.languages=[{source}, {target}]"] if source and target else []

@@ -60,6 +60,7 @@ def test_a_student_is_a_run_with_8_bits_and_a_shortlist(teacher, text, tmp_path)
     assert (run.experiment.training.quantization, run.experiment.objective.settings["label_smoothing"]) == ("int8", 0)
     assert (run.experiment.decoding.precision, run.experiment.decoding.shortlist) == ("int8", True)
     assert len(load(tmp_path / "student").predict(["a dog runs"])) == 1
+    assert len([*tmp_path.rglob("links-*.npz")]) == 1  # of words, learnt once for both trainings
     systems = [teacher, tmp_path / "student-distillation/eight-bit", tmp_path / "student"]
     assert [one["system"] for one in report.values["systems"]] == [*map(str, systems)]
     card = model_card(load(tmp_path / "student"))
