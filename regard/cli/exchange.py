@@ -94,6 +94,7 @@ License = Annotated[str | None, name_option("--license", help="Licence of the mo
 Quantization = Annotated[
     str | None, name_option(help="Numbers of the weights, where the format has a choice: float32 or int8.")
 ]
+Tables = Annotated[str | None, name_option(help="Numbers of the embeddings, with --to runtime: float32 or int8.")]
 
 
 def export_run_command(
@@ -106,13 +107,14 @@ def export_run_command(
     lines: CheckedCount = 100,
     license_name: License = None,
     quantization: Quantization = None,
+    tables: Tables = None,
     quiet: Quiet = False,
 ) -> None:
     """Write a translator as a folder of another program.
 
     Both translate the dev set, or the lines of --text, and the translations are compared. If too many differ
-    (any at all; firefox: over 10 %; ctranslate2 with int8: over 20 %), nothing is written, and the first difference is
-    printed. The folder has a certificate and a model card.
+    (any at all; firefox: over 10 %; page and int8: over 20 %), nothing is written, and the first difference is printed.
+    The folder has a certificate and a model card.
 
     regard export runs/en-de --to huggingface -o en-de
     regard export runs/en-de --to ctranslate2 --quantization int8 -o en-de decoding.search.stop=full
@@ -121,7 +123,8 @@ def export_run_command(
     from regard.exchange.format import read_texts
     from regard.predictor import load
 
-    row = format_named(to, {} if quantization is None else {"quantization": quantization}, "--to")
+    numbers = {"quantization": quantization, "tables": tables}
+    row = format_named(to, {name: one for name, one in numbers.items() if one is not None}, "--to")
     texts = () if text is None else read_texts(text)
     progress = say_unless(quiet)
     export_folder(row, load(run, changes), output, texts=texts, count=lines, license_name=license_name, say=progress)

@@ -44,27 +44,28 @@ def serve_command(words: RunsAndChanges, **typed: Any) -> None:
     from regard.config import own_folder, settings_file, settings_folder
 
     settings = replace(Settings.read(typed), changes=tuple(changes))
-    engines = {export_engine(run) for run in runs}
-    if settings.engine is None and len(engines) == 1:
-        settings = replace(settings, engine=engines.pop())
-    if settings.engine is None:
-        settings = replace(settings, canaries=tuple((own_folder(run), part) for run, part in settings.canaries))
-        runs = [*map(own_folder, runs), *(run for run, _ in settings.canaries)]
-        for run in runs:
-            settings_file(settings_folder(run))
-    elif settings.canaries:
-        raise ConfigError("--canary", "does not go with --engine", "name the exports one by one")
-    else:
+    engines = {run: engine for run in runs if (engine := settings.engine or export_engine(run)) is not None}
+    if settings.engine is not None:
+        if settings.canaries:
+            raise ConfigError("--canary", "does not go with --engine", "name the exports one by one")
         runs = [engine_folder(run, settings.engine, changes) for run in runs]
+        engines = dict.fromkeys(runs, settings.engine)
+    else:
+        settings = replace(settings, canaries=tuple((own_folder(run), part) for run, part in settings.canaries))
+        runs = [run if run in engines else own_folder(run) for run in runs]
+        runs += [run for run, _ in settings.canaries]
+        for run in runs:
+            if run not in engines:
+                settings_file(settings_folder(run))
     _check_open(settings)
-    if settings.learn is not None and (settings.suggestions is None or settings.engine is not None):
+    if settings.learn is not None and (settings.suggestions is None or engines):
         raise ConfigError("--learn", "needs --suggestions FILE, and runs rather than exports", "--suggestions FILE")
     if settings.learn is not None and not settings.adds_to_memory:
         problem = f"suggestions from all machines that reach {settings.host} would change the weights"
         raise ConfigError("--learn", problem, "--api-keys FILE, or --insecure-memory to allow it")
     if settings.suggestions is not None:
         check_place(settings.suggestions)
-    serve_runs(settings, wanted(runs, settings.load_only))
+    serve_runs(settings, wanted(runs, settings.load_only), engines)
 
 
 def _options() -> Iterator[Parameter]:

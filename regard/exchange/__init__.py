@@ -131,6 +131,7 @@ def export_folder(
     """
     if folder.exists() and not replace:
         raise RegardError(f"{folder}: exists already; choose another -o FOLDER")
+    say(f"writing {quote(str(folder))} for {row.name}" + (f", then comparing {count:,} translations" if count else ""))
     with _naming_full_disk(folder), making(folder) as made:
         row.write(predictor, made)  # refuses a run that it cannot hold
         if row.name in ENGINES:
@@ -178,6 +179,7 @@ def write_run_without_weights(predictor: Predictor, row: Format, folder: Path) -
     kept = dataclasses.replace(kept, parts=tuple(Path(one.name) for one in kept.parts))  # no path of this machine
     kept.save(place.path / SETTINGS_FILE)
     noted = {"format": row.name, "sha256_of_weights": run.weights_digest, "files": digests, **row.notes(predictor)}
+    noted["parameters"] = sum(one.numel() for one in predictor.model.parameters())
     write_checked(place.path / EXPORTED, noted)
     write_manifest(place.path, [path for path in sorted(place.path.rglob("*")) if path.is_file()])
 

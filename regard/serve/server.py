@@ -12,12 +12,12 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from datetime import time as clock_time
 from pathlib import Path
-from types import FrameType
+from types import FrameType, MappingProxyType
 from typing import Any
 
 import uvicorn
@@ -229,8 +229,11 @@ async def _finished(command: Sequence[str]) -> tuple[int, str, str]:
     return process.returncode or 0, out.decode(errors="replace"), said.decode(errors="replace")
 
 
-def serve_runs(settings: Settings, runs: Sequence[Path]) -> None:
-    """Serve until a stop signal. Raises RegardError if it cannot listen, or a run cannot be served."""
+def serve_runs(settings: Settings, runs: Sequence[Path], engines: Mapping[Path, str] = MappingProxyType({})) -> None:
+    """Serve runs, and exports with the `engines` that open them, until a stop signal.
+
+    Raises RegardError if it cannot listen, or a run cannot be served.
+    """
     logging.basicConfig(format="regard: %(message)s", level=logging.WARNING)
     _LOG.setLevel(logging.INFO)
     for name in ("uvicorn.error", "python_multipart"):
@@ -245,7 +248,6 @@ def serve_runs(settings: Settings, runs: Sequence[Path]) -> None:
         limits = Limits(
             max_batch_tokens=settings.max_batch_tokens,
             changes=settings.changes,
-            engine=settings.engine,
             batch_wait=settings.batch_wait,
             max_queue=settings.max_queue,
             max_cost=settings.max_cost,
@@ -254,7 +256,7 @@ def serve_runs(settings: Settings, runs: Sequence[Path]) -> None:
             threads=settings.threads,
             direct_search=settings.direct_search,
         )
-        service = Service(settings, open_engines(runs, limits), failed)
+        service = Service(settings, open_engines(runs, limits, engines), failed)
         server = Server(service)
         for number in (signal.SIGTERM, signal.SIGINT):  # uvicorn raises them again at the end
             signal.signal(number, lambda *_: None)

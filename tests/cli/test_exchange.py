@@ -222,7 +222,7 @@ def test_requests_beyond_an_engine_are_one_line(words, parts, export, texts, tmp
 
 
 def test_explain_does_not_open_an_export(export):
-    assert unsaid(regard("explain", export, TEXT), "is an export to ctranslate2", "--engine ctranslate2") == []
+    assert unsaid(regard("explain", export, TEXT), "is an export to ctranslate2", "name the run that was exported") == []
 
 
 def test_shards_are_answered_by_an_engine(trained, export, texts, tmp_path):
@@ -280,9 +280,15 @@ def test_imported_run_and_export_are_served(imported, trained, export, tmp_path)
     finally:
         served.end()
     (tmp_path / "import").mkdir()
-    served = Process(tmp_path / "import", imported, "--port", 0)
+    served = Process(tmp_path / "import", imported, export, "--port", 0)  # a run, and an export with its engine
     try:
         assert asked(served.ready(), "translate", body)["translatedText"] == printed("predict", imported, TEXT).strip()
+        with urlopen(f"{served.address()}v1/models") as models:
+            found = {model["name"]: model for model in json.load(models)["models"]}
+        assert {name: model["explains"] for name, model in found.items()} == {imported.name: True, export.name: False}
+        assert all(model["parameters"] > 0 for model in found.values())
+        found = asked(served.address(), "v1/translate", {**body, "model": export.name})
+        assert found["texts"][0]["translatedText"] == wanted
     finally:
         served.end()
 

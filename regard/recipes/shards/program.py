@@ -165,7 +165,7 @@ class ShardProgress:
             speed = self._rows / (now - self._began)
             rest = sum(self._plan.shards[number].rows for number in self._waiting) / speed
             done_of = f"{len(self._plan.shards) - self.left:,} of {len(self._plan.shards):,} shards"
-            self._say(f"{done_of} · {speed:,.0f} rows/s · {rest / 60:.1f} min left")
+            self._say(f"{done_of} · {speed:,.{0 if speed >= 10 else 1}f} rows/s · {rest / 60:.1f} min left")
             self._said = now
         return bool(done)
 
@@ -240,6 +240,10 @@ def _predicted(
         say(f"rows: {plan.rows:,}, files: {len(files)}, shards: {len(plan.shards)}")
     else:
         _check_same(folder, plan, request.options, files, digests)
+        if request.shards != len(plan.shards):
+            say(
+                f"goes on with the {len(plan.shards):,} shards that were cut before, not with --shards {request.shards}"
+            )
     if (folder.path / JOINED).exists():
         results = _joined(folder)
         shutil.rmtree(folder.path / SHARDS, ignore_errors=True)  # of a command that was killed meanwhile

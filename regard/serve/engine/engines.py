@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 
 from regard.serve.engine.capacity import Limits, cores, threads_each
 from regard.serve.engine.engine import Engine, run_name
@@ -45,8 +46,13 @@ class Engines(Mapping[str, Engine]):
         await asyncio.gather(*(engine.stop() for engine in self.values()))
 
 
-def open_engines(runs: Sequence[Path], limits: Limits | None = None) -> Engines:
-    """Return an engine for each run, not yet started. They share the cores; equal names are numbered."""
+def open_engines(
+    runs: Sequence[Path], limits: Limits | None = None, exports: Mapping[Path, str] = MappingProxyType({})
+) -> Engines:
+    """Return an engine for each run, not yet started. They share the cores; equal names are numbered.
+
+    `exports` names the engines of those runs that are exports.
+    """
     limits = limits or Limits()
     each = replace(limits, threads=limits.threads or threads_each(cores(), len(runs)))
     engines: dict[str, Engine] = {}
@@ -54,5 +60,5 @@ def open_engines(runs: Sequence[Path], limits: Limits | None = None) -> Engines:
         name, number = run_name(run), 2
         while name in engines:
             name, number = f"{run_name(run)}-{number}", number + 1
-        engines[name] = Engine(run, name=name, limits=each)
+        engines[name] = Engine(run, name=name, limits=replace(each, engine=exports.get(run)))
     return Engines(list(engines.values()))

@@ -38,7 +38,7 @@ def card_of(predictor: Predictor) -> dict[str, Any]:
     attention = model.get("attention")
     translated = task.spec.translated
     source, target = (None, None) if translated is None else experiment.data.language_pair()
-    context = predictor.setup.context
+    context, exported = predictor.setup.context, run.exported or {}
     return {
         "task": experiment.task.name,
         "given": list(task.inputs),
@@ -47,7 +47,7 @@ def card_of(predictor: Predictor) -> dict[str, Any]:
         "read_together": task.texts.window,
         "reads_memory": None if not context.reads_memory else [context.min_percent, context.most_matches],
         "languages": [] if translated is None else [source or "", target or ""],
-        "parameters": sum(parameter.numel() for parameter in predictor.model.parameters()),
+        "parameters": exported.get("parameters", sum(one.numel() for one in predictor.model.parameters())),
         "attention": "" if attention is None else _attention(attention),
         **{name: part.name for name, part in parts.items()},
         "layers": {name: int(part.settings.get("num_layers", 1)) for name, part in parts.items() if name != "pooling"},
