@@ -222,7 +222,9 @@ def test_requests_beyond_an_engine_are_one_line(words, parts, export, texts, tmp
 
 
 def test_explain_does_not_open_an_export(export):
-    assert unsaid(regard("explain", export, TEXT), "is an export to ctranslate2", "name the run that was exported") == []
+    assert (
+        unsaid(regard("explain", export, TEXT), "is an export to ctranslate2", "name the run that was exported") == []
+    )
 
 
 def test_shards_are_answered_by_an_engine(trained, export, texts, tmp_path):
