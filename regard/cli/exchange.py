@@ -94,7 +94,7 @@ License = Annotated[str | None, name_option("--license", help="Licence of the mo
 Quantization = Annotated[
     str | None, name_option(help="Numbers of the weights, where the format has a choice: float32 or int8.")
 ]
-Tables = Annotated[str | None, name_option(help="Numbers of the embeddings, with --to runtime: float32 or int8.")]
+EmbeddingNumbers = Annotated[str | None, name_option(help="Numbers of the embeddings, with --to runtime: float32 or int8.")]
 
 
 def export_run_command(
@@ -107,7 +107,7 @@ def export_run_command(
     lines: CheckedCount = 100,
     license_name: License = None,
     quantization: Quantization = None,
-    tables: Tables = None,
+    tables: EmbeddingNumbers = None,
     quiet: Quiet = False,
 ) -> None:
     """Write a translator as a folder of another program.
