@@ -94,7 +94,9 @@ License = Annotated[str | None, name_option("--license", help="Licence of the mo
 Quantization = Annotated[
     str | None, name_option(help="Numbers of the weights, where the format has a choice: float32 or int8.")
 ]
-EmbeddingNumbers = Annotated[str | None, name_option(help="Numbers of the embeddings, with --to runtime: float32 or int8.")]
+EmbeddingNumbers = Annotated[
+    str | None, name_option(help="Numbers of the embeddings, with --to runtime: float32 or int8.")
+]
 
 
 def export_run_command(
