@@ -1,6 +1,6 @@
 """Weblate's own machineries against a server: languages, the check of their settings, translations.
 
-    pip install weblate, in an environment of its own
+    pip install weblate==5.14.3, in an environment of its own
     regard serve runs/en-de --memory en-de.memory
     python benchmarks/weblate_machinery.py http://127.0.0.1:5000 [--text TEXT...]
 
@@ -14,6 +14,7 @@ import os
 import sys
 import types
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 MACHINERIES = {  # class: its module, the path below the server's address, English and German as it names them
@@ -25,14 +26,15 @@ MACHINERIES = {  # class: its module, the path below the server's address, Engli
 TEXTS = ["Two dogs play in the snow.", "A man sleeps."]
 
 
-def begin() -> None:
-    """Start Weblate with its settings for tests, a cache in memory and an empty database, which is not asked."""
-    sys.path.remove(str(Path(__file__).parent))  # its translate.py is not the Translate Toolkit
+def start_weblate() -> None:
+    """Start Weblate with its settings for tests, a cache in memory and an empty database, which is not queried."""
+    here = Path(__file__).resolve().parent  # its translate.py is not the Translate Toolkit
+    sys.path[:] = [place for place in sys.path if Path(place).resolve() != here]
     os.environ.setdefault("CI_DATABASE", "postgresql")  # its settings need a name
     settings = types.ModuleType("machinery_settings")
-    import weblate.settings_test as theirs
+    import weblate.settings_test as test_settings
 
-    vars(settings).update({name: value for name, value in vars(theirs).items() if name.isupper()})
+    vars(settings).update({name: value for name, value in vars(test_settings).items() if name.isupper()})
     vars(settings).update(
         CACHES={"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}},
         DATABASES={"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"}},
@@ -44,28 +46,28 @@ def begin() -> None:
     django.setup()
 
 
-def answers(server: str, texts: list[str]) -> Iterator[tuple[str, str]]:
+def machinery_results(server: str, texts: list[str]) -> Iterator[tuple[str, str]]:
     """Yield a machinery and what it found, or its error."""
-    from importlib import import_module
-
     for name, (module, path, pair) in MACHINERIES.items():
         machinery = getattr(import_module(f"weblate.machinery.{module}"), name)({"url": server + path, "key": "key"})
         machinery.delete_cache()
         yield name, f"languages {[*machinery.supported_languages]}"
         machinery.validate_settings()
         found = machinery.download_multiple_translations(*pair, [(text, None) for text in texts], None)
+        if not any(found.values()):
+            raise SystemExit(f"{name}: no suggestion for any text")
         for text, suggestions in found.items():
             yield name, f"{text} → {[(one['text'], one['quality']) for one in suggestions]}"
 
 
 def main() -> None:
-    """Print what each machinery found; an error of any ends the program."""
+    """Print the results of each machinery; the first error ends the program."""
     program = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     program.add_argument("server", metavar="URL", help="address of regard serve")
     program.add_argument("--text", nargs="+", default=TEXTS, help="texts to translate")
     given = program.parse_args()
-    begin()
-    for name, line in answers(given.server.rstrip("/"), given.text):
+    start_weblate()
+    for name, line in machinery_results(given.server.rstrip("/"), given.text):
         print(f"{name}: {line}")
 
 

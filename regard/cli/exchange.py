@@ -88,14 +88,17 @@ TargetFormat = Annotated[
     ),
 ]
 NewFolder = Annotated[Path, folder_option("--output", "-o", help="Folder to make.")]
-License = Annotated[str | None, name_option("--license", help="Licence of the model card. (default: of the import)")]
+License = Annotated[
+    str | None,
+    name_option("--license", help="Licence of the model card. (default: of the import, or of a student's teachers)"),
+]
 
 
 Quantization = Annotated[
-    str | None, name_option(help="Numbers of the weights, where the format has a choice: float32 or int8.")
+    str | None, name_option(help="Precision of the weights, where the format has a choice: float32 or int8.")
 ]
-EmbeddingNumbers = Annotated[
-    str | None, name_option(help="Numbers of the embeddings, with --to runtime: float32 or int8.")
+EmbeddingPrecision = Annotated[
+    str | None, name_option(help="Precision of the embeddings, with --to runtime: float32 or int8.")
 ]
 
 
@@ -109,7 +112,7 @@ def export_run_command(
     lines: CheckedCount = 100,
     license_name: License = None,
     quantization: Quantization = None,
-    tables: EmbeddingNumbers = None,
+    tables: EmbeddingPrecision = None,
     quiet: Quiet = False,
 ) -> None:
     """Write a translator as a folder of another program.
@@ -125,8 +128,8 @@ def export_run_command(
     from regard.exchange.format import read_texts
     from regard.predictor import load
 
-    numbers = {"quantization": quantization, "tables": tables}
-    row = format_named(to, {name: one for name, one in numbers.items() if one is not None}, "--to")
+    precisions = {"quantization": quantization, "tables": tables}
+    row = format_named(to, {name: one for name, one in precisions.items() if one is not None}, "--to")
     texts = () if text is None else read_texts(text)
     progress = say_unless(quiet)
     export_folder(row, load(run, changes), output, texts=texts, count=lines, license_name=license_name, say=progress)

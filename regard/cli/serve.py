@@ -20,7 +20,7 @@ RunsAndChanges = Annotated[
     list[str],
     typer.Argument(
         metavar="RUN... [KEY=VALUE...]",
-        help="Run folders, which share the cores; setting overrides of all runs.",
+        help="Runs and exports, which share the cores; setting overrides of all.",
     ),
 ]
 
@@ -44,16 +44,17 @@ def serve_command(words: RunsAndChanges, **typed: Any) -> None:
     from regard.config import own_folder, settings_file, settings_folder
 
     settings = replace(Settings.read(typed), changes=tuple(changes))
-    engines = {run: engine for run in runs if (engine := settings.engine or export_engine(run)) is not None}
     if settings.engine is not None:
         if settings.canaries:
             raise ConfigError("--canary", "does not go with --engine", "name the exports one by one")
         runs = [engine_folder(run, settings.engine, changes) for run in runs]
         engines = dict.fromkeys(runs, settings.engine)
     else:
-        settings = replace(settings, canaries=tuple((own_folder(run), part) for run, part in settings.canaries))
-        runs = [run if run in engines else own_folder(run) for run in runs]
-        runs += [run for run, _ in settings.canaries]
+        named = [*runs, *(run for run, _ in settings.canaries)]
+        engines = {run: engine for run in named if (engine := export_engine(run)) is not None}
+        folders = {run: run if run in engines else own_folder(run) for run in named}
+        settings = replace(settings, canaries=tuple((folders[run], part) for run, part in settings.canaries))
+        runs = [folders[run] for run in named]
         for run in runs:
             if run not in engines:
                 settings_file(settings_folder(run))

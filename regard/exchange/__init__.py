@@ -65,8 +65,9 @@ def format_named(name: str, settings: Mapping[str, Any] = MappingProxyType({}), 
     try:
         return FORMATS.build(Choice(found.name, {**found.settings, **settings}), place=place)
     except ConfigError as error:
-        faults = (fault._replace(place=fault.place.replace(f"{place}.", "--")) for fault in error.faults)
-        raise ConfigError.of(faults) from error
+        if place is None:
+            raise
+        raise ConfigError.of(f._replace(place=f.place.replace(f"{place}.", "--")) for f in error.faults) from error
 
 
 def format_of(folder: Path) -> Format:
@@ -131,13 +132,16 @@ def export_folder(
     """
     if folder.exists() and not replace:
         raise RegardError(f"{folder}: exists already; choose another -o FOLDER")
-    say(f"writing {quote(str(folder))} for {row.name}" + (f", then comparing {count:,} translations" if count else ""))
+    say(f"writing {quote(str(folder))} for {row.name}")
     with _naming_full_disk(folder), making(folder) as made:
         row.write(predictor, made)  # refuses a run that it cannot hold
         if row.name in ENGINES:
             write_run_without_weights(predictor, row, made)
         program, search = row.program(made, predictor) if count else None, row.compared_search(predictor.setup.search)
-        certificate = certify(predictor, program, source_texts(predictor, count, texts), search)
+        compared = source_texts(predictor, count, texts)
+        if program is not None:
+            say(f"comparing {len(compared):,} translations")
+        certificate = certify(predictor, program, compared, search)
         if certificate.program and certificate.equal < row.min_equal * certificate.texts:
             raise RegardError(f"{folder}: the export was not written, since texts differ; {certificate}")
         values = {"format": row.name, "sha256_of_weights": predictor.run.weights_digest, **certificate.values()}

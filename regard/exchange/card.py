@@ -4,7 +4,7 @@ from regard.exchange.certificate import Certificate
 from regard.exchange.format import Format
 from regard.exchange.import_run import imported_of
 from regard.predictor import Predictor
-from regard.runs.measurements import ADAPTATION, DISTILLATION
+from regard.runs.measurements import ADAPTATION
 
 
 def model_card(
@@ -15,13 +15,11 @@ def model_card(
 ) -> str:
     """Return the card of a run, or of its export with a row of FORMATS, in Markdown.
 
-    `license_name` stands in for the licence that an imported model, or the teachers of a student, came with.
+    `license_name` stands in for the licence of an import, or of a student's teachers.
     """
     run, origin = predictor.run, imported_of(predictor.run)
     languages = [one for one in run.experiment.data.language_pair() if one]
-    teachers = (run.measurements.kept(DISTILLATION) or {}).get("teachers", [])
-    taught = ", ".join(dict.fromkeys(one["license"] for one in teachers if one["license"]))
-    licensed = license_name or origin.get("license") or taught
+    licensed = license_name or origin.get("license")
     head = ["---"]
     head += [f"language: [{', '.join(languages)}]"] if languages else []
     head += [f"license: [{licensed}]" if "," in licensed else f"license: {licensed}"] if licensed else []
@@ -35,9 +33,9 @@ def model_card(
     lines += [f"- SHA-256 of the weights: `{run.weights_digest}`"]
     lines += [f"- Licence: {licensed or 'not stated'}"]
     if origin:
-        begun = "Imported" if run.experiment.init is None else "Trained further, imported"
-        lines += [f"- {begun} from {origin['format']}: {origin['folder']} ({origin['architecture']})"]
-    lines += [f"- Student of {one['run']} (licence: {one['license'] or 'not stated'})" for one in teachers]
+        begun = "Imported from" if run.experiment.init is None else "Trained further, imported from"
+        begun = "Made of" if origin["format"] == "runs" else begun
+        lines += [f"- {begun} {origin['format']}: {origin['folder']} ({origin['architecture']})"]
     lines += [f"- Adapted: {line}" for line in _adaptation(predictor)]
     lines += [f"- Certificate: {str(certificate).removeprefix('certificate: ')}"] if certificate else []
     return "\n".join([*head, *lines, "", row.usage, ""])

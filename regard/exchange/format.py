@@ -50,10 +50,10 @@ class ReadOptions(NamedTuple):
             return None if named is None else (named[0], named[1])
         source, target = self.languages
         if source == target:
-            raise CheckpointError(folder, f"cannot translate from {source!r} to {target!r}", "--languages en de")
+            raise CheckpointError(folder, f"--languages names {source!r} twice", "--languages en de")
         if named is not None and [*named] == [target, source]:
-            hint = f"leave out --languages, or fetch the model {source}-{target}"
-            raise CheckpointError(folder, f"translates from {target!r} to {source!r}, not the other way", hint)
+            problem = f"translates from {target!r} to {source!r}, not the other way"
+            raise CheckpointError(folder, problem, f"fetch the model {source}-{target}")
         return self.languages
 
 

@@ -96,18 +96,20 @@ def run_of_weights(starts: Sequence[Run], weights: Tensors, run: Path, *, folder
 
     Folder and architecture are those of `Foreign`.
     """
-    start, licences = starts[0], {str(one["license"]) for run in starts if (one := imported_of(run)) and one["license"]}
-    origin: dict[str, Any] = {
-        "format": "runs",
-        "folder": folder,
-        "architecture": architecture,
-        "license": ", ".join(sorted(licences)) or None,
-        "files": {},
-    }
+    start, origin = starts[0], {**origin_of_runs(starts, architecture), "folder": folder}
     places = vocabulary_folders(start.experiment.vocabularies, shared=start.experiment.text.shared)
     cut = {places[name]: column.tokenizer for name, column in start.vocabularies.items()}
     tokenizers = {place: one for place, one in cut.items() if one is not None}
     write_run(Foreign(as_values(start.experiment), weights, tokenizers, origin), run)
+
+
+def origin_of_runs(runs: Sequence[Run], architecture: str) -> dict[str, Any]:
+    """Return the origin of a model made of runs, as of an import: their names, and their licences if all have one."""
+    licences = {run.path.resolve(): imported_of(run).get("license") for run in runs}
+    names = ", ".join(path.parent.name if path.name == "model" else path.name for path in licences)
+    stated = ", ".join(sorted({*map(str, licences.values())})) if all(licences.values()) else None
+    empty: dict[str, Any] = {"files": {}, "not_carried": []}
+    return {"format": "runs", "folder": names, "architecture": architecture, "license": stated, **empty}
 
 
 def write_run(foreign: Foreign, run: Path) -> None:

@@ -20,10 +20,10 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from regard.config import write_atomically
+from regard.config import write_atomically, write_checked
 from regard.data.readers.lines import digest, read_lines
 from regard.errors import ConfigError, DataError, nearest
-from regard.exchange.import_run import imported_of
+from regard.exchange.import_run import origin_of_runs
 from regard.experiment import SETTINGS_FILE, read_experiment
 from regard.predictor import load
 from regard.recipes.best.pairs import write_lines
@@ -34,6 +34,7 @@ from regard.reports.evaluation import evaluate
 from regard.reports.report import Report
 from regard.reports.table import Cell, Table
 from regard.runs import Run, RunFolder, train_run
+from regard.runs.folder import IMPORTED
 from regard.runs.lexicons import learn_shortlist
 from regard.runs.measurements import DISTILLATION
 from regard.training.interrupt import Interrupted
@@ -84,7 +85,7 @@ STUDENT_SHAPES = {
     "base": StudentShape(512, 2048, 8, 6),
 }
 _TRAINING = (
-    "text.tokenizer={name: subwords, size: 8000}",  # sampled pieces learn three times as slowly
+    "text.tokenizer={name: subwords, size: 8000}",  # BPE: with unigram pieces the attention forms more slowly
     "text.shared=true",
     "model.dropout=0.1",
     "objective={name: likelihood, label_smoothing: 0}",
@@ -143,7 +144,7 @@ class Distillation:
         """Note what the folder is for. Raises ConfigError where it was begun for something else."""
         asked, note = self.request, self._note
         files = [*asked.texts, *([asked.translated] if asked.translated else []), *self.dev.values()]
-        values = {
+        values: dict[str, Any] = {
             "teachers": [run.weights_digest for run in self.runs],
             "texts": [digest(file).hex() for file in files],
             "--shape": asked.shape,
@@ -269,6 +270,8 @@ class Distillation:
             decoding = Run.open(tuned).experiment.decoding
             copied_run(tuned, made, replace(decoding, precision="int8"), seen_from=folder)
             learn_shortlist(Run.open(made), say=self.say)
+            if self.runs:
+                write_checked(made / IMPORTED, origin_of_runs(self.runs, "a student of their translations"))
             copied_run(made, folder, replace(decoding, precision="int8", shortlist=True))
             shutil.rmtree(made)
         return folder
@@ -294,11 +297,7 @@ class Distillation:
                 {"system": str(path), "bytes": size, "lines_per_second": speed, "start_seconds": start, **named}
             )
         tests = [f"{name}: {test}" for name, test in found.comparisons]
-        kept = [
-            {"run": path.name, "license": imported_of(run).get("license")}
-            for path, run in zip(self.request.teachers, self.runs, strict=True)
-        ]
-        Run.open(student).measurements.keep(DISTILLATION, {"teachers": kept, "systems": values})
+        Run.open(student).measurements.keep(DISTILLATION, {"systems": values})
         use = f"translate with: regard predict {student} < FILE"
         return Report([Table(_COLUMNS, rows)], {"systems": values, "comparisons": tests}, "\n".join([*tests, use]))
 

@@ -15,7 +15,7 @@ GRADES, ALIGNMENT = "grades.json", "alignment.json"
 CALIBRATION, CERTIFICATE = "calibration.json", "certificate.json"
 TUNED_THRESHOLD = "threshold.json"
 ADAPTATION = "adaptation.json"  # the weights that a run started from beside the selected ones, on new and old text
-DISTILLATION = "distillation.json"  # teachers and student on the dev set, and the teachers' licences
+DISTILLATION = "distillation.json"  # teachers and student on the dev set
 MEASURES = {  # the command behind each file
     GRADES: "regard explain {run} --grade",
     ALIGNMENT: "regard align --model {run}",

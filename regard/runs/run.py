@@ -123,8 +123,8 @@ class Run:
         """The selected checkpoint, verified; `weights` has its tensors. Raises CheckpointError where there is none."""
         if self.exported is not None:
             kind = self.exported["format"]
-            problem = f"is an export to {kind}, which predict and serve open; this needs the run itself"
-            raise CheckpointError(self.path.parent, problem, "name the run that was exported")
+            hint = f"--engine {kind} with predict and serve; for anything else name the run that was exported"
+            raise CheckpointError(self.path.parent, f"is an export to {kind}, whose weights only {kind} reads", hint)
         return self.folder.checkpoint()._replace(model={})
 
     @cached_property

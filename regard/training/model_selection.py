@@ -91,12 +91,8 @@ class EarlyStopping:
         self.latest = state.get("latest", [])[-self.keep_last :] if self.keep_last else []
 
     def _place(self, one: Ranked) -> tuple[float, float, int]:
-        """The smaller, the better; a loss that is unknown or no number is the worst, and the earlier wins at last.
-
-        Weights that a training starts from win among equal scores, whatever their loss: nothing was gained.
-        """
+        """The smaller, the better; a loss that is unknown or no number is the worst, and the earlier wins at last."""
         loss = math.inf if one.loss is None or math.isnan(one.loss) else one.loss
-        loss = -math.inf if one.update == 0 else loss
         return -one.score if self.higher_is_better else one.score, loss, one.update
 
 

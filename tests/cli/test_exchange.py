@@ -223,7 +223,13 @@ def test_requests_beyond_an_engine_are_one_line(words, parts, export, texts, tmp
 
 def test_explain_does_not_open_an_export(export):
     assert (
-        unsaid(regard("explain", export, TEXT), "is an export to ctranslate2", "name the run that was exported") == []
+        unsaid(
+            regard("explain", export, TEXT),
+            "is an export to ctranslate2",
+            "--engine ctranslate2",
+            "name the run that was exported",
+        )
+        == []
     )
 
 

@@ -249,11 +249,11 @@ def test_several_processes_do_not_import(folder, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("languages", "said"),
-    [(("de", "en"), "from 'en' to 'de', not the other way"), (("en", "en"), "cannot translate from 'en' to 'en'")],
+    ("languages", "message"),
+    [(("de", "en"), "from 'en' to 'de', not the other way"), (("en", "en"), "names 'en' twice")],
 )
-def test_languages_that_a_model_of_one_pair_has_not(languages, said, folder, tmp_path):
+def test_reversed_or_equal_languages_are_refused(languages, message, folder, tmp_path):
     named = shutil.copytree(folder, tmp_path / "named")
     (named / "tokenizer_config.json").write_text('{"source_lang": "en", "target_lang": "de"}', encoding="utf-8")
-    with pytest.raises(CheckpointError, match=said):
+    with pytest.raises(CheckpointError, match=message):
         import_folder(format_of(named), named, tmp_path / "run", options=ReadOptions(languages=languages))

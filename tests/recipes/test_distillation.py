@@ -64,7 +64,8 @@ def test_a_student_is_a_run_with_8_bits_and_a_shortlist(teacher, text, tmp_path)
     systems = [teacher, tmp_path / "student-distillation/eight-bit", tmp_path / "student"]
     assert [one["system"] for one in report.values["systems"]] == [*map(str, systems)]
     card = model_card(load(tmp_path / "student"))
-    assert "\nlicense: cc-by-4.0\n" in card and f"Student of {teacher.name} (licence: cc-by-4.0)" in card
+    assert "\nlicense: cc-by-4.0\n" in card and f"Made of runs: {teacher.name} (a student of" in card
+    assert run.experiment.data.cache is None  # its folder may be deleted
 
 
 def test_the_worst_translations_are_dropped(teacher, text, tmp_path):

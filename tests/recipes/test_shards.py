@@ -138,7 +138,7 @@ def test_only_what_is_left_is_answered(run, lines, answers, tmp_path, monkeypatc
     monkeypatch.setattr("regard.recipes.shards.plan.shutil.rmtree", lambda *_, **__: None)
     done = regard("predict", run, lines, "--shards", 9, "-o", folder.path)
     assert done.code == 0
-    assert "goes on with the 4 shards" in done.said
+    assert "the 4 shards of the first call are kept" in done.said
     assert folder.shard(2, "out").stat().st_mtime_ns == times
     assert list(read_lines(folder.path / lines.name)) == answers
 

@@ -129,12 +129,3 @@ def test_state_and_restore_go_on_as_if_unbroken(scores, cut, metric):
     for update, score in enumerate(scores[cut:], len(scores[:cut]) + 1):
         second.add(score, update)
     assert (second.ranked, second.waited, second.ended) == (whole.ranked, whole.waited, whole.ended)
-
-
-def test_the_start_is_kept_where_a_checkpoint_only_reaches_its_score():
-    best = stopping("bleu", 1, None)
-    assert best.add(3.0, 0, loss=5.0)
-    assert not best.add(3.0, 1, loss=2.0)
-    assert best.updates[0] == 0
-    assert best.add(3.1, 2, loss=9.0)
-    assert best.updates[0] == 2

@@ -264,7 +264,9 @@ def copied_run(run: Path, out: Path, decoding: DecodingSettings, *, seen_from: P
     shutil.copytree(run, new, copy_function=link_or_copy, ignore=shutil.ignore_patterns(*_NOT_COPIED))
     (new / SETTINGS_FILE).unlink()
     experiment = Run.open(run).experiment
-    replace(experiment, run=None, decoding=_relative(decoding, seen_from or out)).save(new / SETTINGS_FILE)
+    data = replace(experiment.data, cache=None)
+    experiment = replace(experiment, run=None, data=data, decoding=_relative(decoding, seen_from or out))
+    experiment.save(new / SETTINGS_FILE)
     RunFolder(new).seal()
     if out.exists():
         shutil.rmtree(out)

@@ -44,7 +44,7 @@ class RowFile(ABC):
             wanted = f"column '{found}'" if found else "column 'source' or 'text'"
             raise DataError(
                 self.path,
-                f"{'this row' if line else 'it'} has no {wanted}",
+                f"has no {wanted}",
                 line=line,
                 hint=f"--column: {', '.join(names)}",
             )

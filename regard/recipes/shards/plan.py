@@ -122,6 +122,11 @@ def claimed(lock: Path) -> Iterator[bool]:
             yield True
 
 
+def shard_length(rows: int, number: int) -> int:
+    """Return the rows of a shard, where about `number` shards have all `rows`."""
+    return max(1, -(-rows // number))
+
+
 def cut_files(
     folder: ShardFolder,
     options: PredictOptions,
@@ -136,7 +141,7 @@ def cut_files(
     """
     known = [digest(file.path).hex() for file in files]
     rows = [count_rows(file) for file in files]
-    length = max(1, -(-sum(rows) // number))
+    length = shard_length(sum(rows), number)
     shards: list[TextShard] = []
     for place, file in enumerate(files):
         texts, first = file.texts(), 0

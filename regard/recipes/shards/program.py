@@ -33,6 +33,7 @@ from regard.recipes.shards.plan import (
     claimed,
     cut_files,
     join,
+    shard_length,
 )
 from regard.recipes.shards.worker import FAULT, ShardWorker, digests_of
 from regard.runs.run import Run
@@ -240,10 +241,9 @@ def _predicted(
         say(f"rows: {plan.rows:,}, files: {len(files)}, shards: {len(plan.shards)}")
     else:
         _check_same(folder, plan, request.options, files, digests)
-        if request.shards != len(plan.shards):
-            say(
-                f"goes on with the {len(plan.shards):,} shards that were cut before, not with --shards {request.shards}"
-            )
+        length = shard_length(plan.rows, request.shards)
+        if len(plan.shards) != sum(-(-given.rows // length) for given in plan.inputs):
+            say(f"the {len(plan.shards):,} shards of the first call are kept; --shards {request.shards} has no effect")
     if (folder.path / JOINED).exists():
         results = _joined(folder)
         shutil.rmtree(folder.path / SHARDS, ignore_errors=True)  # of a command that was killed meanwhile

@@ -60,5 +60,5 @@ def open_engines(
         name, number = run_name(run), 2
         while name in engines:
             name, number = f"{run_name(run)}-{number}", number + 1
-        engines[name] = Engine(run, name=name, limits=replace(each, engine=exports.get(run)))
+        engines[name] = Engine(run, name=name, limits=replace(each, engine=exports.get(run, each.engine)))
     return Engines(list(engines.values()))

@@ -31,7 +31,7 @@ def run(tmp_path) -> Path:
 def told(monkeypatch) -> list:
     """What a server would be told, in place of one."""
     calls: list = []
-    monkeypatch.setattr(server, "serve_runs", lambda settings, runs: calls.append((settings, runs)))
+    monkeypatch.setattr(server, "serve_runs", lambda settings, runs, engines: calls.append((settings, runs)))
     return calls
 
 
@@ -43,6 +43,14 @@ def test_defaults_are_those_of_the_settings(run, told):
     assert regard("serve", run).code == 0
     [(settings, runs)] = told
     assert (plain(settings), runs, bool(settings.keys)) == (plain(Settings()), [run], False)
+
+
+def test_exports_beside_runs_have_their_own_engines(run, monkeypatch, tmp_path):
+    export, found = tmp_path / "export", []
+    monkeypatch.setattr(module, "export_engine", lambda folder: "runtime" if folder == export else None)
+    monkeypatch.setattr(server, "serve_runs", lambda settings, *given: found.append(given))
+    assert regard("serve", run, export, "--canary", f"{export}=10%").code == 0
+    assert found == [([run, export, export], {export: "runtime"})]
 
 
 def test_every_option(run, told, tmp_path):
