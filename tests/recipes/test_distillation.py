@@ -8,6 +8,7 @@ from small_runs import PAIRS, SMALL, regard, unsaid, write_texts
 
 from regard.config import write_checked
 from regard.data.readers.lines import read_lines
+from regard.decoding.shortlist import SHORTLIST_FILE
 from regard.errors import ConfigError
 from regard.exchange import model_card
 from regard.predictor import load
@@ -54,11 +55,14 @@ def request_of(teacher, text, tmp_path, **changes):
     return DistillationRequest([teacher], [text], tmp_path / "student", **given)
 
 
-def test_a_student_is_a_run_with_8_bits_and_a_shortlist(teacher, text, tmp_path):
+@pytest.mark.parametrize(("bound", "shortlist"), [(1, True), (10**9, False)])
+def test_a_student_is_a_run_with_8_bits(bound, shortlist, teacher, text, tmp_path, monkeypatch):
+    monkeypatch.setattr(distillation, "_SHORTENED", bound)  # weights of its output layer
     report = distil(request_of(teacher, text, tmp_path), lambda line: None, quiet=True)
     run = Run.open(tmp_path / "student")
     assert (run.experiment.training.quantization, run.experiment.objective.settings["label_smoothing"]) == ("int8", 0)
-    assert (run.experiment.decoding.precision, run.experiment.decoding.shortlist) == ("int8", True)
+    assert (run.experiment.decoding.precision, run.experiment.decoding.shortlist) == ("int8", shortlist)
+    assert (run.path / SHORTLIST_FILE).is_file()
     assert len(load(tmp_path / "student").predict(["a dog runs"])) == 1
     assert len([*tmp_path.rglob("links-*.npz")]) == 1  # of words, learnt once for both trainings
     systems = [teacher, tmp_path / "student-distillation/eight-bit", tmp_path / "student"]

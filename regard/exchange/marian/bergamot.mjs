@@ -65,6 +65,7 @@ await translate('.');
 const loaded = performance.now();
 const found = await Promise.all(lines.map(translate));
 const seconds = (performance.now() - loaded) / 1000;
-process.stdout.write(JSON.stringify({texts: found.map(one => one.target.text), start: (loaded - begin) / 1000, seconds}));
+const answer = JSON.stringify({texts: found.map(one => one.target.text), start: (loaded - begin) / 1000, seconds});
+await new Promise(done => process.stdout.write(answer, done));  // a pipe holds 64 KiB, and exit drops the rest
 await translator.delete();
 process.exit(0);
