@@ -42,12 +42,7 @@ class RowFile(ABC):
         found = next((name for name in _USUAL if name in names), None) if self.column is None else self.column
         if found is None or found not in names:
             wanted = f"column '{found}'" if found else "column 'source' or 'text'"
-            raise DataError(
-                self.path,
-                f"has no {wanted}",
-                line=line,
-                hint=f"--column: {', '.join(names)}",
-            )
+            raise DataError(self.path, f"has no {wanted}", line=line, hint=f"--column: {', '.join(names)}")
         return found
 
 
