@@ -47,7 +47,7 @@ def start_weblate() -> None:
 
 
 def machinery_results(server: str, texts: list[str]) -> Iterator[tuple[str, str]]:
-    """Yield a machinery and what it found, or its error."""
+    """Yield a machinery and a line of what it found. Raises its errors; SystemExit where it suggests nothing."""
     for name, (module, path, pair) in MACHINERIES.items():
         machinery = getattr(import_module(f"weblate.machinery.{module}"), name)({"url": server + path, "key": "key"})
         machinery.delete_cache()

@@ -222,15 +222,8 @@ def test_requests_beyond_an_engine_are_one_line(words, parts, export, texts, tmp
 
 
 def test_explain_does_not_open_an_export(export):
-    assert (
-        unsaid(
-            regard("explain", export, TEXT),
-            "is an export to ctranslate2",
-            "--engine ctranslate2",
-            "name the run that was exported",
-        )
-        == []
-    )
+    done = regard("explain", export, TEXT)
+    assert unsaid(done, "is an export to ctranslate2", "--engine ctranslate2", "the run that was exported") == []
 
 
 def test_shards_are_answered_by_an_engine(trained, export, texts, tmp_path):
