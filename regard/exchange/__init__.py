@@ -29,6 +29,7 @@ from regard.exchange.marian.format import MarianFormat
 from regard.exchange.page import PageFormat
 from regard.exchange.runtime import RuntimeFormat
 from regard.experiment import DataSettings
+from regard.ops.modules import count_parameters
 from regard.predictor import Predictor, load
 from regard.predictor.engines import ENGINES, EXPORT_FOLDER, engine_named, export_of
 from regard.predictor.engines.export_engine import ExportEngine
@@ -62,6 +63,9 @@ def format_named(name: str, settings: Mapping[str, Any] = MappingProxyType({}), 
     `place` is the option that names it; its settings are options beside it.
     """
     found = FORMATS.find(name) or Choice(name)
+    if place is not None and found.name in FORMATS:
+        for other in settings.keys() - FORMATS.settings(found.name).keys():
+            raise ConfigError(f"--{other}", f"does not go with {place} {found.name}", "leave it out")
     try:
         return FORMATS.build(Choice(found.name, {**found.settings, **settings}), place=place)
     except ConfigError as error:
@@ -183,7 +187,7 @@ def write_run_without_weights(predictor: Predictor, row: Format, folder: Path) -
     kept = dataclasses.replace(kept, parts=tuple(Path(one.name) for one in kept.parts))  # no path of this machine
     kept.save(place.path / SETTINGS_FILE)
     noted = {"format": row.name, "sha256_of_weights": run.weights_digest, "files": digests, **row.notes(predictor)}
-    noted["parameters"] = sum(one.numel() for one in predictor.model.parameters())
+    noted["parameters"] = count_parameters(predictor.model)
     write_checked(place.path / EXPORTED, noted)
     write_manifest(place.path, [path for path in sorted(place.path.rglob("*")) if path.is_file()])
 

@@ -3,6 +3,7 @@
 from regard.exchange.certificate import Certificate
 from regard.exchange.format import Format
 from regard.exchange.import_run import imported_of
+from regard.ops.modules import count_parameters
 from regard.predictor import Predictor
 from regard.runs.measurements import ADAPTATION
 
@@ -25,7 +26,7 @@ def model_card(
     head += [f"license: [{licensed}]" if "," in licensed else f"license: {licensed}"] if licensed else []
     head += ["pipeline_tag: translation", f"library_name: {row.library}"]
     head += ["tags: [translation, regard]", "---", ""]
-    count = sum(one.numel() for one in predictor.model.parameters())
+    count = count_parameters(predictor.model)
     sizes = {name: len(column) for name, column in predictor.task.vocabularies.items()}
     title = "-".join(languages) or run.path.name
     lines = [f"# Translator {title}", "", f"- Parameters: {count / 1e6:.1f} M"]

@@ -60,6 +60,9 @@ def import_folder(
     certificate = certify(predictor, program, source_texts(predictor, count, texts))
     predictor.run.measurements.keep(CERTIFICATE, {"format": row.name, **certificate.values()})
     say(certificate.line(row.program_hint))
+    if certificate.program and certificate.equal < certificate.texts:
+        differing = certificate.texts - certificate.equal
+        say(f"warning: {differing:,} of {certificate.texts:,} texts are translated otherwise than by the original")
     return Imported(row, predictor, certificate)
 
 

@@ -20,6 +20,7 @@ from regard.explain.page import html_json
 from regard.predictor import Predictor
 from regard.predictor.engines import translator
 from regard.runtime.build import build_wasm, wasm_name
+from regard.runtime.compiled import LOG
 from regard.runtime.engine import LIMITS, REALS, SHAPE, STOPS
 from regard.runtime.folder import SETTINGS_NAME
 from regard.runtime.library import FOLDER
@@ -104,6 +105,7 @@ def engine_of_page() -> bytes:
             return read_own(made_folder() / name)
         if find_spec("ziglang") is None:
             raise RegardError("page: the engine has to be compiled for it, once: pip install -e '.[page]'")
+        LOG.info("compiling the engine of a page, once (half a minute)")
         return build_wasm(made_folder()).read_bytes()
     except (OSError, RuntimeError) as error:
         raise RegardError(f"page: the engine cannot be compiled: {error}") from error

@@ -17,6 +17,7 @@ from regard.errors import PartError
 from regard.layers.embedders import EMBEDDERS, Embedder
 from regard.layers.positions import POSITIONS
 from regard.models.settings import HEADS_OF_FOUR, AttentionSettings, ReadingSettings
+from regard.ops.modules import count_parameters
 from regard.registry import Choice
 
 _M = TypeVar("_M", bound=nn.Module)
@@ -111,7 +112,7 @@ def _filled(settings: AttentionSettings, query_dim: int, key_dim: int, causal: b
 
 def _note_idle_score(choice: Choice, score: Score, spans: Sequence[Span], weighting: Weighting) -> None:
     """Note weights that never learn: a single key has the weight 1 for any score."""
-    count = sum(parameter.numel() for parameter in score.parameters())
+    count = count_parameters(score)
     if count and weighting.normalised and any(span.single for span in spans):
         problem = f"'{choice.name}' changes nothing where a query sees one key, and its {count:,} weights never learn"
         note("score", f"{problem} ('uniform' has none)")

@@ -11,6 +11,11 @@ _M = TypeVar("_M", bound=nn.Module)
 _DRAWS = frozenset({nn.init.uniform_, nn.init.normal_, nn.init.kaiming_uniform_, Tensor.uniform_, Tensor.normal_})
 
 
+def count_parameters(module: nn.Module) -> int:
+    """Return the number of weights of a module."""
+    return sum(one.numel() for one in module.parameters())
+
+
 def module_list(items: Iterable[_M]) -> Sequence[_M]:
     """An nn.ModuleList, typed by what is in it."""
     return cast(Sequence[_M], nn.ModuleList(items))

@@ -18,6 +18,7 @@ from regard.explain.translation_faults import FaultFinder
 from regard.memory import SegmentMemory, SentenceMatches, reused
 from regard.models import Model
 from regard.ops.kernels.packing import caches_of
+from regard.ops.modules import count_parameters
 from regard.predictor.batches import TextEncoder
 from regard.predictor.confidence import calibrated, decided, with_alternatives
 from regard.predictor.explainer import Explainer
@@ -146,7 +147,7 @@ class Predictor:
 
     def __repr__(self) -> str:
         sizes = " → ".join(f"{len(one):,}" for one in dict.fromkeys(self.task.vocabularies.values()))
-        count = sum(parameter.numel() for parameter in self.model.parameters())
+        count = count_parameters(self.model)
         return f"Predictor({sizes} pieces, {count / 1e6:.1f} M parameters)"
 
     def copy(self) -> "Predictor":

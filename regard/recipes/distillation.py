@@ -153,9 +153,11 @@ class Distillation:
             "--drop": asked.dropped,
             "settings": [*asked.changes],
         }
-        if note.exists() and (
-            other := [key for key, one in values.items() if one != json.loads(note.read_bytes()).get(key)]
-        ):
+        begun = json.loads(note.read_bytes()) if note.exists() else values
+        if begun.keys() != values.keys():
+            problem = f"'{self.work}' was begun by another version of Regard"
+            raise ConfigError("--run", problem, f"another --run, or rm -r {self.work}")
+        if other := [key for key, one in values.items() if one != begun[key]]:
             problem = f"'{self.work}' was begun with other {' and '.join(other)}"
             raise ConfigError("--run", problem, f"another --run, or rm -r {self.work}")
         write_atomically(note, json.dumps(values))

@@ -20,7 +20,7 @@ from regard.experiment.complete_settings import empty_model
 from regard.experiment.time_plan import TRAINING, sized_columns
 from regard.models import MODELS, Model
 from regard.ops.memory import free_bytes, lacks_memory
-from regard.ops.modules import skip_init
+from regard.ops.modules import count_parameters, skip_init
 from regard.records import Batch
 from regard.runs.assembly import engine_of, objective_of
 from regard.runs.embeddings import CHECKED, fill_embedders
@@ -121,7 +121,7 @@ class Rehearsal:
         """Number of weights of the model, counted without allocating them."""
         with torch.device("meta"), skip_init():
             model: Model = MODELS.build(self.experiment.model, cast(Columns, self.sample.columns))
-        return sum(parameter.numel() for parameter in model.parameters())
+        return count_parameters(model)
 
     @cached_property
     def weights(self) -> float:
@@ -181,7 +181,7 @@ class Rehearsal:
         columns = cast(Columns, sample.columns)
         model, task = model_of(experiment, columns).train(), task_of(experiment, columns)
         objective = objective_of(experiment, model, task).train()
-        parameters = sum(one.numel() for one in model.parameters())
+        parameters = count_parameters(model)
         pieces = {name: len(column) for name, column in columns.items() if column.tokenizer is not None}
         if not objective.turns:
             return MemoryPlan(parameters, pieces, self.weights, 0.0, 0.0, 0.0)

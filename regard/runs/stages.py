@@ -28,7 +28,7 @@ from regard.experiment.data import OldTextSettings
 from regard.layers.embedders import Embedder
 from regard.models import MODELS, Model
 from regard.objectives import Objective
-from regard.ops.modules import skip_init
+from regard.ops.modules import count_parameters, skip_init
 from regard.runs.adaptation import START_FILE, Adaptation, OldText, first_statistics, start_is_due
 from regard.runs.assembly import objective_of
 from regard.runs.embeddings import fill_embedders
@@ -228,7 +228,7 @@ def validated(ready: Prepared, made: Built, begun: Started) -> Validated:
     continues = not mapped and (is_whole(model, made.taken) or experiment.data.old is not None)
     if isinstance(validation, Validation) and _is_adapted(ready, continues=continues):
         validation = _adaptation(experiment, task, validation, folder, ready.say)
-    count, world = sum(parameter.numel() for parameter in model.parameters()), ready.world
+    count, world = count_parameters(model), ready.world
     several = f" in each of {world.size} processes" if world.size > 1 else ""
     size = f"{count / 1e6:.1f} M parameters on {world.device}{several}, "
     ready.say(f"{size if count >= _COUNTED else ''}run {folder}")

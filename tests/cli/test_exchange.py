@@ -101,7 +101,7 @@ def test_export_of_an_import_is_opened_by_its_own_program(imported, texts, tmp_p
 
 @pytest.mark.parametrize(("words", "parts"), [
     (["--to", "nosuch"], ["--to: there is no 'nosuch'"]),
-    (["--to", "huggingface", "--quantization", "int8"], ["--quantization: there is no such setting"]),
+    (["--to", "huggingface", "--quantization", "int8"], ["--quantization: does not go with --to huggingface"]),
     (["--to", "ctranslate2", "--quantization", "int3"], ["--quantization", "int8"]),
     (["--to", "firefox"], ["Marian has"]),
 ])  # fmt: skip

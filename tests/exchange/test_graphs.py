@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import subprocess
+import sys
 from functools import cache
 
 import pytest
@@ -142,6 +144,16 @@ def test_damaged_folder_is_refused(name, onnx, exported, tmp_path):
     (tmp_path / name).unlink()
     with pytest.raises(CheckpointError, match=name):
         opened_graphs(tmp_path, "onnx")
+
+
+def test_program_of_a_damaged_folder_ends_with_one_line(onnx, exported, tmp_path):
+    _, folder, _ = exported("transformer")
+    damaged = shutil.copytree(folder, tmp_path / "damaged")
+    (damaged / "pieces.json").write_text("{}", encoding="utf-8")
+    command = [sys.executable, str(damaged / "translator.py")]
+    done = subprocess.run(command, input="A dog.\n", capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "pieces.json is damaged" in done.stderr
 
 
 def test_text_that_is_too_long_is_refused(onnx, exported):

@@ -169,6 +169,23 @@ def test_settings_that_no_search_has_are_named(folder, tmp_path):
     assert [one.split("=")[0] for one in origin["not_carried"]] == ["do_sample", "bad_words_ids"]
 
 
+def test_differing_texts_are_warned_of(folder, tmp_path, monkeypatch):
+    class Other:
+        name = "other"
+
+        def translate(self, texts):
+            return ["other", *(one.text for one in load(tmp_path / "run").predict(texts[1:], safeguards=False))]
+
+        def log_probs(self, texts, targets):
+            return None
+
+    row = format_of(folder)
+    monkeypatch.setattr(type(row), "program", lambda *given: Other())
+    said = list[str]()
+    import_folder(row, folder, tmp_path / "run", texts=toy_lines(0, 3, "test"), say=said.append)
+    assert said[-1].startswith("warning: 1 of 3 texts")
+
+
 def test_spaces_at_ends_are_counted(folder, tmp_path):
     class Spaced:
         name = "spaced"

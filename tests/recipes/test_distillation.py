@@ -142,12 +142,34 @@ def test_refusals(teacher, text, tmp_path, words, said):
     assert unsaid(done, *said) == []
 
 
-def test_a_folder_begun_otherwise_is_refused(teacher, text, tmp_path):
+BEGUN = {"teachers": ["another"], "texts": [], "--shape": "tiny", "--drop": 0.2, "settings": []}
+
+
+@pytest.mark.parametrize(
+    ("begun", "said"),
+    [
+        (BEGUN, "with other teachers and texts and --drop and settings"),
+        ({"teachers": ["another"], "shape": "tiny"}, "by another version of Regard"),
+    ],
+)
+def test_a_folder_begun_otherwise_is_refused(begun, said, teacher, text, tmp_path):
     work = tmp_path / "student-distillation"
     work.mkdir()
-    (work / "request.json").write_text(json.dumps({"teachers": ["another"], "texts": [], "--shape": "tiny"}))
+    (work / "request.json").write_text(json.dumps(begun))
     done = regard("distil", teacher, "--text", text, "--run", tmp_path / "student", "model.dim=8")
-    assert unsaid(done, "--run", "other teachers and texts and --drop and settings") == []
+    assert unsaid(done, "--run", f"was begun {said}") == []
+
+
+def test_an_interruption_while_teachers_translate_keeps_the_request(teacher, text, tmp_path, monkeypatch):
+    def interrupted(self, folder, plan, workers, say):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("regard.recipes.shards.program.Processes.launch", interrupted)
+        with pytest.raises(Interrupted, match="while the teachers translated"):
+            distil(request_of(teacher, text, tmp_path), lambda line: None, quiet=True)
+    steps = distillation.Distillation(request_of(teacher, text, tmp_path), lambda line: None, quiet=True)
+    assert len([*read_lines(steps.pairs()["target"])]) > 0
 
 
 def test_another_run_is_not_taken_for_the_student(teacher, text, tmp_path):

@@ -66,8 +66,7 @@ class MissingNetwork(Generator):
         return self._max_source
 
     def _missing(self) -> NoReturn:
-        problem = f"the {self._engine} engine writes translations alone, and has no network for this"
-        raise ConfigError("--engine", problem, "leave it out, and name the run")
+        raise ConfigError("engine", f"{self._engine} can only translate", "use the run that was exported")
 
     def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
         self._missing()

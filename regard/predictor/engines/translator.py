@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from regard.runtime.folder import read_json, verified_settings
+from regard.runtime.folder import FolderError, read_json, verified_settings
 from regard.runtime.pieces import piece_table
 
 _BOS, _EOS = 1, 2
@@ -323,6 +323,10 @@ def open_graphs(folder: Path, settings: Mapping[str, Any], threads: int) -> Grap
 
 
 if __name__ == "__main__":
-    opened = GraphTranslator(Path(__file__).parent)
+    try:
+        opened = GraphTranslator(Path(__file__).parent)
+    except FolderError as error:
+        print(error, file=sys.stderr)
+        sys.exit(2)
     for line in opened.translate(sys.stdin.read().splitlines()):
         print(line)

@@ -255,7 +255,7 @@ def _predicted(
         if not all(folder.done(number) for number in left):
             return []
         results = join(folder, plan)
-    say(f"{plan.rows:,} rows answered: {', '.join(map(str, results))}")
+    say(f"wrote {', '.join(map(str, results))}: {plan.rows:,} rows")
     return results
 
 

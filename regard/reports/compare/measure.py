@@ -24,6 +24,7 @@ from regard.evaluation.alignments import GoldAlignment, alignment_error_rate
 from regard.evaluation.tokenization import words
 from regard.explain.alignment import align, merge_weights
 from regard.explain.tokens import is_end
+from regard.ops.modules import count_parameters
 from regard.pieces import byte_of
 from regard.predictor import Predictor, answers_and_losses, load
 from regard.registry import Choice
@@ -196,7 +197,7 @@ def _measure(run: PlannedRun, evaluator: Evaluator) -> Result:
     return Result(
         name=run.name,
         seed=run.seed,
-        parameters=sum(parameter.numel() for parameter in predictor.model.parameters()),
+        parameters=count_parameters(predictor.model),
         updates=state["update"],
         spent=TimeSpent(state["seconds"], state.get("core_seconds")),
         tokens=tokens if _trained_on_a_cpu(run) else tokens._replace(per_core_second=None),

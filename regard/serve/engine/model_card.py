@@ -15,6 +15,7 @@ from regard.errors import CheckpointError, RegardError
 from regard.experiment import Experiment
 from regard.explain.relevance import quick_methods
 from regard.models import AttentionSettings
+from regard.ops.modules import count_parameters
 from regard.predictor import Predictor
 from regard.results import as_line
 from regard.runs import Run, RunFolder
@@ -47,7 +48,7 @@ def card_of(predictor: Predictor) -> dict[str, Any]:
         "read_together": task.texts.window,
         "reads_memory": None if not context.reads_memory else [context.min_percent, context.most_matches],
         "languages": [] if translated is None else [source or "", target or ""],
-        "parameters": exported.get("parameters", sum(one.numel() for one in predictor.model.parameters())),
+        "parameters": exported.get("parameters", count_parameters(predictor.model)),
         "attention": "" if attention is None else _attention(attention),
         **{name: part.name for name, part in parts.items()},
         "layers": {name: int(part.settings.get("num_layers", 1)) for name, part in parts.items() if name != "pooling"},
