@@ -5,7 +5,6 @@ import shutil
 import struct
 from functools import cache
 from itertools import product
-from pathlib import Path
 
 import marian_models as marian
 import numpy as np
@@ -17,10 +16,8 @@ import regard
 from regard.errors import CheckpointError, RegardError
 from regard.exchange.format import ReadOptions
 from regard.exchange.import_run import write_run
-from regard.exchange.marian.files import is_product, quantised
-from regard.exchange.marian.firefox import FirefoxFormat, equalise
+from regard.exchange.marian.firefox import FirefoxFormat
 from regard.exchange.marian.format import MarianFormat
-from regard.exchange.marian.shape import read_shape
 from regard.ops.kernels.search import CompiledWriter
 from regard.ops.kernels.transformer import compiled_transformer
 from regard.ops.plain import plain
@@ -204,40 +201,6 @@ def test_a_firefox_folder_is_read_with_its_shortlist(spm, tmp_path):
     allowed = predictor.setup.engine.shortlist.allowed(batch)[0].nonzero().flatten().tolist()
     wanted = {0, 1, *(one for number in [*map(order.__getitem__, ids), 0] for one in (*lists[number], number))}
     assert {order[one] for one in allowed if one > BOS} == wanted
-
-
-def rounding(weights):
-    """The squared error of weights in 8 bits, in squared deviations of each."""
-    return sum(np.square((quantised(one).floats() - one) / one.std()).sum() for one in weights)
-
-
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_equalised_weights_round_less_and_compute_the_same(variant, spm):
-    size = marian.sentencepiece.SentencePieceProcessor(model_proto=spm).get_piece_size()
-    config = marian.config_of((size, size), **VARIANTS[variant])
-    shape, random = read_shape(yaml.safe_dump(config), Path("model.npz")), np.random.default_rng(1)
-    before = marian.tensors_of(config)
-    for name in [one for one in before if one.endswith(("_Wq", "_Wv", "_W1"))]:
-        before[name] = before[name] * np.exp(random.normal(size=before[name].shape[1])).astype(np.float32)
-    after = dict(before)
-    divisors = equalise(after, shape)
-    texts = [3, 7, 5, 9], [8, 4, 6]
-    wanted, found = (marian.Network(config, one).log_probs(*texts) for one in (before, after))
-    assert np.abs(found - wanted).max() < 1e-5
-    changed = [name for name in before if is_product(name) and not np.array_equal(before[name], after[name])]
-    assert divisors.keys() <= {*changed}
-    assert rounding([after[one] for one in changed]) < rounding([before[one] for one in changed])
-
-
-def test_weights_in_eight_bits_are_not_equalised(spm):
-    size = marian.sentencepiece.SentencePieceProcessor(model_proto=spm).get_piece_size()
-    config = marian.config_of((size, size))
-    items = {
-        name: quantised(one).floats() if is_product(name) else one for name, one in marian.tensors_of(config).items()
-    }
-    again = dict(items)
-    assert equalise(again, read_shape(yaml.safe_dump(config), Path("model.npz"))) == {}
-    assert all(again[name] is one for name, one in items.items())
 
 
 def test_a_firefox_folder_is_written_in_eight_bits(spm, tmp_path, monkeypatch):

@@ -34,7 +34,6 @@ _PACKAGE = Path("node_modules/@browsermt/bergamot-translator")
 _SEARCH: Mapping[str, Any] = {"beam-size": 1, "normalize": 1.0, "max-length-factor": 2.5}
 CALIBRATED = 200  # texts
 _DEVIATIONS = 3.0  # above the mean of the largest: 1.1, as Bergamot has, clips what a few words need
-_SECOND = {"q": "Wk", "v": "Wo", "1": "W2"}  # what multiplies the answer of a product
 _WITHOUT_NAME = "none"  # the output's product where a shortlist has chosen its words
 
 
@@ -61,12 +60,11 @@ class FirefoxFormat(MarianFormat):
     def write(self, predictor: Predictor, folder: Path) -> None:
         """Write a folder whose activations are scaled by the dev set of the run; with its shortlist, if it has one."""
         exported = MarianExport.of(predictor)
-        divisors = equalise(exported.items, exported.shape)
         pair = "".join(code or "xx" for code in predictor.setup.languages)
         items: dict[str, StoredTensor] = {
             name: quantised(item) if is_product(name) else item for name, item in exported.items.items()
         }
-        items |= activation_multipliers(predictor, exported.shape, source_texts(predictor, CALIBRATED), divisors)
+        items |= activation_multipliers(predictor, exported.shape, source_texts(predictor, CALIBRATED))
         model = f"model.{pair}.intgemm.alphas.bin"
         write_bin(folder / model, exported.shape.config(), items)
         names = [f"{name}vocab.{pair}.spm" for name in exported.sides("src", "trg")]
@@ -128,51 +126,15 @@ def _lexicon(exported: MarianExport, predictor: Predictor) -> BinaryShortlist:
     return BinaryShortlist(2, [one.astype(np.uint32) for one in ended])
 
 
-def equalise(items: dict[str, Float32s], shape: NetworkShape) -> dict[str, Float32s]:
-    """Scale the units between two products, so that 8 bits round both less. What the network computes stays.
-
-    Cross-layer equalisation (https://arxiv.org/abs/1906.04721, equation 11) of queries and keys, of values and outputs,
-    and of hidden units. Weights that are rounded already stay. Returns the divisors of the inputs of products, by name.
-    """
-    divisors = dict[str, Float32s]()
-    for name in [one for one in items if one.endswith(("_Wq", "_Wv", "_ffn_W1"))]:
-        stem, kind = name[:-2], name[-1]
-        other = stem + _SECOND[kind]
-        if other not in items or (kind == "1" and shape.activation != "relu"):
-            continue
-        first, second = items[name], items[other] if kind == "q" else items[other].T
-        ranges = [np.abs(one).max(axis=0) for one in (first, second)]
-        scale = np.sqrt(np.divide(*ranges, out=np.ones_like(ranges[0]), where=(ranges[0] > 0) & (ranges[1] > 0)))
-        scaled = first / scale, second * scale
-        if sum(map(_rounding, scaled)) >= _rounding(first) + _rounding(second):
-            continue
-        items[name], items[other] = scaled[0], scaled[1] if kind == "q" else np.ascontiguousarray(scaled[1].T)
-        items[f"{stem}b{kind}"] = items[f"{stem}b{kind}"] / scale
-        if kind == "q":
-            items[f"{stem}bk"] = items[f"{stem}bk"] * scale
-        else:
-            divisors[other] = scale
-    return divisors
-
-
-def _rounding(weight: Float32s) -> float:
-    """The relative squared error of a weight in 8 bits."""
-    return float(np.square(quantised(weight).floats() - weight).sum() / max(np.square(weight).sum(), 1e-30))
-
-
-def activation_multipliers(
-    predictor: Predictor, shape: NetworkShape, texts: Sequence[str], divisors: Mapping[str, Float32s]
-) -> dict[str, Float32s]:
+def activation_multipliers(predictor: Predictor, shape: NetworkShape, texts: Sequence[str]) -> dict[str, Float32s]:
     """Return 127 / (mean + 3 · deviation) of the largest absolute inputs of each product, by Marian's names.
 
-    A largest input is that of one word of one text, divided as `equalise` says. Raises RegardError for texts that are
-    too long.
+    A largest input is that of one word of one text. Raises RegardError for texts that are too long.
     """
     products = {row.module: row.theirs for row in tensor_rows(shape) if row.shape[0] > 1}
-    scales = {module: divisors[one] for module, (one, *_) in products.items() if one in divisors}
     largest: dict[str, list[float]] = defaultdict(list)
     decoder = f"decoders.{ROUTE}"
-    with _watched(predictor.model, {*products, decoder}, largest, scales):
+    with _watched(predictor.model, {*products, decoder}, largest):
         for text in texts:
             _read_again(predictor, text)
     found = dict[str, Float32s]()
@@ -195,23 +157,20 @@ def _read_again(predictor: Predictor, text: str) -> None:
 
 
 @contextmanager
-def _watched(
-    model: nn.Module, names: set[str], largest: Mapping[str, list[float]], scales: Mapping[str, Float32s]
-) -> Iterator[None]:
+def _watched(model: nn.Module, names: set[str], largest: Mapping[str, list[float]]) -> Iterator[None]:
     """Note the largest absolute value of each word that modules read, and of the states that a decoder returns."""
     with ExitStack() as stack:
         for name, module in model.named_modules():
             if name in names:
-                scale = torch.from_numpy(scales[name]) if name in scales else torch.ones(())
-                hook = _hook(largest[name], scale, of_output=name.startswith("decoders") and name.count(".") == 1)
+                hook = _hook(largest[name], of_output=name.startswith("decoders") and name.count(".") == 1)
                 stack.callback(module.register_forward_hook(hook).remove)
         yield
 
 
-def _hook(found: list[float], scale: Tensor, *, of_output: bool) -> Any:
+def _hook(found: list[float], *, of_output: bool) -> Any:
     def note(module: nn.Module, given: tuple[Any, ...], answer: Any) -> None:
         states: Tensor = answer[0].states if of_output else given[0]
-        found.extend((states.abs() / scale).flatten(0, -2).amax(dim=-1).tolist())
+        found.extend(states.abs().flatten(0, -2).amax(dim=-1).tolist())
 
     return note
 
