@@ -130,9 +130,9 @@ def export_folder(
     """Write a run as a folder of a format, with a certificate and a model card in it.
 
     `count` texts are compared: the first of `texts`, of the dev set, or some made of pieces of the vocabulary. Raises
-    RegardError for a run that the format cannot hold, and with the first difference where fewer texts are equal than
-    the format's `min_equal`: then nothing is written. Both search as the format's `compared_search`. With `replace` a
-    folder that is there gives way at the end.
+    RegardError for a run that the format cannot hold, and with the first difference where texts are less similar than
+    the format's `min_similarity`: then nothing is written. Both search as the format's `compared_search`. With
+    `replace` a folder that is there gives way at the end.
     """
     if folder.exists() and not replace:
         raise RegardError(f"{folder}: exists already; choose another -o FOLDER")
@@ -146,8 +146,9 @@ def export_folder(
         if program is not None:
             say(f"comparing {len(compared):,} translations")
         certificate = certify(predictor, program, compared, search)
-        if certificate.program and certificate.equal < row.min_equal * certificate.texts:
-            raise RegardError(f"{folder}: the export was not written, since texts differ; {certificate}")
+        if certificate.program and certificate.similarity < row.min_similarity:
+            alike = f"{certificate.similarity:.1%} of their characters agree, {row.min_similarity:.0%} are needed"
+            raise RegardError(f"{folder}: the export was not written, since texts differ ({alike}); {certificate}")
         values = {"format": row.name, "sha256_of_weights": predictor.run.weights_digest, **certificate.values()}
         (made / CERTIFICATE).write_text(json.dumps(values, indent=1, ensure_ascii=False), encoding="utf-8")
         (made / "README.md").write_text(model_card(predictor, row, certificate, license_name), encoding="utf-8")

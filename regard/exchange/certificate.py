@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple, cast
 
 import torch
+from rapidfuzz.distance import Levenshtein
 
 from regard.data.columns import TextColumn
 from regard.decoding import BeamSearch, Search
@@ -42,6 +43,7 @@ class Certificate(NamedTuple):
     gap: float | None  # the largest difference of a log-probability; None: the program has none
     digest: str  # SHA-256 of the texts
     spaces: int = 0  # texts equal but for spaces at their ends
+    similarity: float = 0.0  # of the texts, on average: 1 - edits / characters of the longer one
     stop: str = ""  # rule by which both searches stopped, where the program lacks that of the run
 
     def __str__(self) -> str:
@@ -80,7 +82,8 @@ def certify(
     gap = _gap(predictor, program, texts, [one.ids or [] for one in found])
     equal, difference = len(texts) - len(places), first[0] if first else None
     stop = "" if search is None or _stop(search) == _stop(predictor.setup.search) else _stop(search)
-    return Certificate(program.name, len(texts), equal, difference, gap, digest, spaces, stop)
+    similarity = sum(Levenshtein.normalized_similarity(*pair) for pair in pairs) / max(1, len(pairs))
+    return Certificate(program.name, len(texts), equal, difference, gap, digest, spaces, similarity, stop)
 
 
 def _stop(search: Search) -> str:

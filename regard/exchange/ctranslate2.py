@@ -64,7 +64,7 @@ class CTranslate2Format(Format):
 
     def __init__(self, *, quantization: WeightNumbers = "float32") -> None:
         self.quantization = quantization
-        self.min_equal = 1.0 if quantization == "float32" else 0.8
+        self.min_similarity = 1.0 if quantization == "float32" else 0.9
 
     def recognises(self, folder: Path) -> bool:
         return any((folder / f"{side}_vocabulary.json").is_file() for side in ("shared", "source"))

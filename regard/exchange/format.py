@@ -82,7 +82,7 @@ class Format(ABC):
     program_hint: ClassVar[str] = ""  # how its program is installed
     library: ClassVar[str] = "regard"  # that opens an export, as the Hugging Face hub names it
     usage: ClassVar[str] = '```bash\necho "TEXT" | regard predict RUN\n```'  # of an export, in Markdown; here of a run
-    min_equal: float = 1.0  # fraction of texts that an export must translate equally: less where it rounds
+    min_similarity: float = 1.0  # of translations by an export and by the run, on average: less where it rounds
 
     def recognises(self, folder: Path) -> bool:
         """Return whether a folder looks like one of this format; nothing but names and small files is read."""

@@ -39,7 +39,7 @@ class PageFormat(Format):
     usage = "Open `translator.html` in a browser: it needs no network."
     reads = False
     program_hint = "Node runs it"
-    min_equal = 0.8  # 8 bits round
+    min_similarity = 0.9  # 8 bits round
 
     def write(self, predictor: Predictor, folder: Path) -> None:
         engine = engine_of_page()

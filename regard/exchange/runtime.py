@@ -44,7 +44,7 @@ class RuntimeFormat(Format):
 
     def __init__(self, *, quantization: RuntimeWeights = "float32", tables: RuntimeTables = "float32") -> None:
         self.quantization, self.tables = quantization, tables
-        self.min_equal = 1.0 if quantization == tables == "float32" else 0.8
+        self.min_similarity = 1.0 if quantization == tables == "float32" else 0.9
 
     def write(self, predictor: Predictor, folder: Path) -> None:
         search, network = search_settings(predictor, self.name), _network_of(predictor)

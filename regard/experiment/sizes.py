@@ -9,6 +9,9 @@
 | < 500,000   |  8,000 | 256 |      4 |          512 |     4 |     0.3 |          4,096 |   1,000 |  40,000 |
 | more        | 32,000 | 512 |      6 |        2,048 |     8 |     0.1 |          8,192 |   4,000 | 200,000 |
 
+In a short time, 20,000 pairs and more have 4 layers of 128, 5,000 pieces, and batches of 1,536 tokens; the learning
+rate falls in a line to 0 at the end of the time.
+
 From 500 to 20,000 pairs, where there is time for 45 epochs, two thirds of the batches are of pairs with recombined
 phrases, pieces are sampled by BPE-dropout, and the learning rate has a cosine decay (docs/results/little-text.md). Up
 to 2,000 pairs, at most a twentieth, are held out as a dev set where there is none, and as many as a test set.
@@ -58,6 +61,9 @@ DATA_SIZES = (
     DataSize(LARGE_DATA, 8_000, 256, 4, 512, 4, 0.3, 4_096, 1_000, 40_000, 2e-3),
     DataSize(0, 32_000, 512, 6, 2_048, 8, 0.1, 8_192, 4_000, 200_000, 7e-4),
 )
+
+
+SHORT_TRAINING = DataSize(0, 5_000, 128, 4, 256, 4, 0.3, 1_536, 400, 10_000, 3e-3)  # of 20,000 pairs and more
 
 
 def defaults_for(pairs: int, updates: int | None = None) -> dict[str, Any]:
@@ -124,6 +130,9 @@ def settings_of_size(size: DataSize, pairs: int, updates: int | None = None) -> 
             "schedule": {"name": "inverse_sqrt", "warmup": size.warmup},
         },
     }
+    if size is SHORT_TRAINING:
+        schedule = {"name": "linear", "warmup": size.warmup}
+        settings = lay(settings, {"training": {"schedule": schedule}})
     updates = updates or size.updates
     often = updates * size.batch_tokens >= _RECOMBINED_EPOCHS * pairs * SENTENCE_PIECES
     return lay(settings, _of_few_pairs(size, updates)) if pairs in FEW_PAIRS and often else settings

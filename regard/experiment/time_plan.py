@@ -16,6 +16,7 @@ from regard.experiment.sizes import (
     FEW_PAIRS,
     LARGE_DATA,
     SENTENCE_PIECES,
+    SHORT_TRAINING,
     DataSize,
     defaults_for,
     held_out_fraction,
@@ -33,6 +34,8 @@ from regard.training.clock import ClockTime, now
 from regard.training.optimizers import OPTIMIZERS
 
 MIN_UPDATES = 1_000  # below this a smaller network learns more in the same time
+LONG_UPDATES = 3_000  # of 20,000 pairs and more: below this a short training learns more in the same time
+SHORT_UPDATES = 500  # of a short training
 _FEWEST_UPDATES, _ENOUGH_UPDATES = 20, 200  # a time for fewer is refused; recommended by the hint
 SECONDS = 2.0  # of measurement, for each network
 TRAINING = 0.85  # of the time; the rest goes to validations
@@ -208,7 +211,7 @@ def _planned_defaults(experiment: Experiment, pairs: int, say: _Say) -> PlannedS
     changes: dict[str, Any] = {
         "model": {"dropout": 0.1} if epochs < FEW_EPOCHS else {},
         "training": {
-            "schedule": {"warmup": planned_warmup(size.warmup, plan.updates)},
+            "schedule": {"warmup": planned_warmup(size.warmup, plan.updates, 4 if size is SHORT_TRAINING else 10)},
             "validate_every": planned_interval(
                 500, plan.updates, lines * SENTENCE_PIECES / size.batch_tokens, minimum=50
             ),
@@ -217,9 +220,9 @@ def _planned_defaults(experiment: Experiment, pairs: int, say: _Say) -> PlannedS
     return PlannedSettings(lay(settings_of_size(size, pairs, plan.updates), changes), plan.updates)
 
 
-def planned_warmup(usual: int, updates: int) -> int:
-    """Return the warm-up for `updates` in total: a tenth of them, at most `usual`."""
-    return min(usual, max(1, updates // 10))
+def planned_warmup(usual: int, updates: int, fraction: int = 10) -> int:
+    """Return the warm-up for `updates` in total: a tenth of them, or another `fraction`, at most `usual`."""
+    return min(usual, max(1, updates // fraction))
 
 
 def planned_interval(usual: int, updates: int, cost: float, *, minimum: int = 10) -> int:
@@ -327,11 +330,14 @@ def _counted(experiment: Experiment, spent: ClockTime) -> float:
 
 def plan_for(pairs: int, seconds: float, speed_of: Callable[[DataSize], float]) -> TimePlan:
     """Return the largest network, within the size for the data, that makes enough updates in the time."""
-    largest = DATA_SIZES.index(size_for(pairs))
-    for size in (*reversed(DATA_SIZES[1 : largest + 1]), DATA_SIZES[0]):
+    within = DATA_SIZES[: DATA_SIZES.index(size_for(pairs)) + 1]
+    large = [(one, LONG_UPDATES) for one in within if one.pairs == 0 or one.pairs > FEW_PAIRS.stop]
+    small = [(one, MIN_UPDATES) for one in within[1:] if 0 < one.pairs <= FEW_PAIRS.stop]
+    short = [(SHORT_TRAINING, SHORT_UPDATES)] if large else []
+    for size, enough in (*reversed(large), *short, *reversed(small), (DATA_SIZES[0], 0)):
         speed = speed_of(size)
         updates = round(seconds * TRAINING * speed / size.batch_tokens)
-        if updates >= MIN_UPDATES:
+        if updates >= enough:
             break
     return TimePlan(size, max(1, updates), speed)
 

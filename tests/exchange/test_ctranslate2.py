@@ -163,7 +163,7 @@ def test_imported_model_translates_alike_by_the_stop_that_both_have(changes, sto
 
 def test_eight_bits_are_a_quarter_as_large(run, export, tmp_path):
     row = format_named("ctranslate2", {"quantization": "int8"})
-    assert row.min_equal < 1
+    assert row.min_similarity < 1
     predictor = load(run, [GREEDY])
     before = [one.text for one in predictor.predict(TEXTS[:5])]
     export_folder(row, predictor, tmp_path / "small", count=0, say=quiet)

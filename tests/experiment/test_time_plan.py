@@ -23,8 +23,9 @@ def speeds(fast):
     ("pairs", "fast", "dim", "num_layers"),
     [
         (114_000, 10**9, 256, 4),  # as large as the data ask for
-        (114_000, 2 * 10**6, 128, 3),
-        (114_000, 10**6 / 2, 128, 2),
+        (114_000, 10**6, 128, 4),
+        (30_000, 10**6, 128, 4),
+        (114_000, 10**6 / 5, 128, 2),
         (114_000, 1, 128, 2),  # nothing fits: the smallest
         (3_000, 10**9, 128, 2),  # never larger than the data ask for
     ],
@@ -40,6 +41,22 @@ def files(tmp_path):
     for name in ("a.en", "a.de"):
         (tmp_path / name).write_text("".join(f"{name} {number}\n" for number in range(30)), encoding="utf-8")
     return [f"data.train.source={tmp_path}/a.en", f"data.train.target={tmp_path}/a.de"]
+
+
+@pytest.mark.parametrize(
+    ("speed", "tokens", "pieces", "schedule"),
+    [
+        (10**5, 4_096, 10_000, "inverse_sqrt"),
+        (50_000, 1_536, 5_000, "linear"),  # 2,490 updates of 4,096 tokens
+        (3_000, 1_024, 2_000, "inverse_sqrt"),  # 398 of 1,536
+    ],
+)
+def test_a_short_training_of_many_pairs_has_few_pieces(speed, tokens, pieces, schedule, files, monkeypatch):
+    monkeypatch.setattr(time_plan, "measured_speed", lambda experiment, size: speed)
+    monkeypatch.setattr("regard.experiment.complete_settings.count_examples", lambda given: 30_000)
+    experiment = read_experiment(None, [*files, "training.max_minutes=4"], say=[].append)
+    assert (experiment.training.batch_tokens, experiment.training.schedule.name) == (tokens, schedule)
+    assert experiment.text.tokenizer.settings["size"] == pieces
 
 
 def test_a_plan_is_told_and_fits_the_time(files, monkeypatch):

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from regard.experiment import PARTS
 from regard.experiment.settings_help import Described, describe, settings_of
-from regard.experiment.sizes import DATA_SIZES, defaults_for
-from regard.experiment.time_plan import MIN_UPDATES
+from regard.experiment.sizes import DATA_SIZES, FEW_PAIRS, SHORT_TRAINING, defaults_for
+from regard.experiment.time_plan import LONG_UPDATES, MIN_UPDATES, SHORT_UPDATES
 from regard.registry import Registry
 from regard.reports.table import cells, code, prose
 
@@ -119,15 +119,18 @@ def _by_pairs() -> Iterator[str]:
     yield (
         "`regard train --source a --target b` takes these settings where neither the command nor a config gives them; "
         f"with `--minutes` it takes a row above if the row of the pairs has fewer than {MIN_UPDATES:,} updates in that "
-        "time, prints it, and shortens the warm-up. Early stopping may end a training before its updates.\n"
+        f"time, prints it, and shortens the warm-up. From {FEW_PAIRS.stop:,} pairs on, a row that has fewer than "
+        f"{LONG_UPDATES:,} gives way to the last one, if that has {SHORT_UPDATES:,}; its rate falls in a line to 0 at "
+        "the end of the time. Early stopping may end a training before its updates.\n"
     )
     heads = ("pairs", "text.tokenizer.size", "model.dim", "num_layers (each)", "feedforward_dim", "num_heads")
     yield cells(*heads, "model.dropout", "batch_tokens", "learning_rate", "warmup", "max_updates")
     yield "|---|" + "---:|" * 10
-    for one in DATA_SIZES:
+    for one in (*DATA_SIZES, SHORT_TRAINING):
         row = (one.pieces, one.dim, one.num_layers, one.feedforward_dim, one.num_heads, one.dropout)
         numbers = (*row, one.batch_tokens, one.learning_rate, one.warmup, one.updates)
-        yield cells(f"below {one.pairs:,}" if one.pairs else "more", *(f"{number:,}" for number in numbers))
+        pairs = f"below {one.pairs:,}" if one.pairs else "a short training" if one is SHORT_TRAINING else "more"
+        yield cells(pairs, *(f"{number:,}" for number in numbers))
     yield ""
 
 
