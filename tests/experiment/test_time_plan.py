@@ -25,7 +25,7 @@ def speeds(fast):
         (114_000, 10**9, 256, 4),  # as large as the data ask for
         (114_000, 10**6, 128, 4),
         (30_000, 10**6, 128, 4),
-        (114_000, 10**6 / 5, 128, 2),
+        (114_000, 10**5, 128, 2),
         (114_000, 1, 128, 2),  # nothing fits: the smallest
         (3_000, 10**9, 128, 2),  # never larger than the data ask for
     ],
@@ -48,7 +48,7 @@ def files(tmp_path):
     [
         (10**5, 4_096, 10_000, "inverse_sqrt"),
         (50_000, 1_536, 5_000, "linear"),  # 2,490 updates of 4,096 tokens
-        (3_000, 1_024, 2_000, "inverse_sqrt"),  # 398 of 1,536
+        (1_500, 1_024, 2_000, "inverse_sqrt"),  # 199 of 1,536
     ],
 )
 def test_a_short_training_of_many_pairs_has_few_pieces(speed, tokens, pieces, schedule, files, monkeypatch):
