@@ -35,7 +35,7 @@ from regard.training.optimizers import OPTIMIZERS
 
 MIN_UPDATES = 1_000  # below this a smaller network learns more in the same time
 LONG_UPDATES = 3_000  # of 20,000 pairs and more: below this a short training learns more in the same time
-SHORT_UPDATES = 250  # of a short training: with fewer, the smallest network learns as much
+SHORT_UPDATES = 250  # of a short training; fewer were not measured
 _FEWEST_UPDATES, _ENOUGH_UPDATES = 20, 200  # a time for fewer is refused; recommended by the hint
 SECONDS = 2.0  # of measurement, for each network
 TRAINING = 0.85  # of the time; the rest goes to validations
