@@ -117,8 +117,8 @@ def export_run_command(
 ) -> None:
     """Write a translator as a folder of another program.
 
-    Both translate the dev set, or the lines of --text, and the translations are compared. If they differ (firefox, page
-    and int8: by over 10 % of their characters), nothing is written, and the first difference is printed.
+    Both translate the dev set, or the lines of --text, and the translations are compared. If they differ, nothing is
+    written, and the first difference is printed. With firefox, page and int8, 10 % of the characters may differ.
     The folder has a certificate and a model card.
 
     regard export runs/en-de --to huggingface -o en-de

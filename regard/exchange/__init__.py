@@ -146,8 +146,8 @@ def export_folder(
         if program is not None:
             say(f"comparing {len(compared):,} translations")
         certificate = certify(predictor, program, compared, search)
-        if certificate.program and certificate.similarity < row.min_similarity:
-            alike = f"{certificate.similarity:.1%} of their characters agree, {row.min_similarity:.0%} are needed"
+        if certificate.similarity is not None and certificate.similarity < row.min_similarity:
+            alike = f"{int(100 * certificate.similarity)} % of their characters agree; needed: {row.min_similarity:.0%}"
             raise RegardError(f"{folder}: the export was not written, since texts differ ({alike}); {certificate}")
         values = {"format": row.name, "sha256_of_weights": predictor.run.weights_digest, **certificate.values()}
         (made / CERTIFICATE).write_text(json.dumps(values, indent=1, ensure_ascii=False), encoding="utf-8")

@@ -43,7 +43,7 @@ class Certificate(NamedTuple):
     gap: float | None  # the largest difference of a log-probability; None: the program has none
     digest: str  # SHA-256 of the texts
     spaces: int = 0  # texts equal but for spaces at their ends
-    similarity: float = 0.0  # of the texts, on average: 1 - edits / characters of the longer one
+    similarity: float | None = None  # of the texts, on average: 1 - edits / characters of the longer one
     stop: str = ""  # rule by which both searches stopped, where the program lacks that of the run
 
     def __str__(self) -> str:
@@ -82,7 +82,7 @@ def certify(
     gap = _gap(predictor, program, texts, [one.ids or [] for one in found])
     equal, difference = len(texts) - len(places), first[0] if first else None
     stop = "" if search is None or _stop(search) == _stop(predictor.setup.search) else _stop(search)
-    similarity = sum(Levenshtein.normalized_similarity(*pair) for pair in pairs) / max(1, len(pairs))
+    similarity = sum(Levenshtein.normalized_similarity(*pair) for pair in pairs) / len(pairs) if pairs else None
     return Certificate(program.name, len(texts), equal, difference, gap, digest, spaces, similarity, stop)
 
 

@@ -60,9 +60,9 @@ def import_folder(
     certificate = certify(predictor, program, source_texts(predictor, count, texts))
     predictor.run.measurements.keep(CERTIFICATE, {"format": row.name, **certificate.values()})
     say(certificate.line(row.program_hint))
-    if certificate.program and certificate.equal < certificate.texts:
+    if certificate.similarity is not None and certificate.similarity < row.min_similarity:
         differing = certificate.texts - certificate.equal
-        say(f"warning: {differing:,} of {certificate.texts:,} texts are translated otherwise than by the original")
+        say(f"warning: {differing:,} of {certificate.texts:,} translations differ from those of {certificate.program}")
     return Imported(row, predictor, certificate)
 
 

@@ -9,8 +9,9 @@
 | < 500,000   |  8,000 | 256 |      4 |          512 |     4 |     0.3 |          4,096 |   1,000 |  40,000 |
 | more        | 32,000 | 512 |      6 |        2,048 |     8 |     0.1 |          8,192 |   4,000 | 200,000 |
 
-In a short time, 20,000 pairs and more have 4 layers of 128, 5,000 pieces, and batches of 1,536 tokens; the learning
-rate falls in a line to 0 at the end of the time.
+Where the time allows fewer than 3,000 updates of these, 20,000 pairs and more have 4 layers of 128, 5,000 pieces, and
+batches of 1,536 tokens; the learning rate falls in a line to 0 at the end of the time. A training that the time limits
+to 10 epochs has a dropout of 0.1.
 
 From 500 to 20,000 pairs, where there is time for 45 epochs, two thirds of the batches are of pairs with recombined
 phrases, pieces are sampled by BPE-dropout, and the learning rate has a cosine decay (docs/results/little-text.md). Up
@@ -30,6 +31,7 @@ LARGE_DATA = 500_000  # pairs; more need not be counted
 
 SENTENCE_PIECES = 16  # estimated pieces of a sentence
 _EPOCHS = 60  # maximum, of few pairs
+MANY_PAIRS = 20_000  # from here on, a training in a short time has settings of its own
 FEW_PAIRS = range(500, 20_000)  # pairs to recombine: fewer are aligned badly, and more were not measured
 COPIES = 20  # maximum recombined copies of each pair
 _SHARE, _BPE_DROPOUT, _FLOOR = 0.67, 0.1, 0.05
@@ -63,7 +65,7 @@ DATA_SIZES = (
 )
 
 
-SHORT_TRAINING = DataSize(0, 5_000, 128, 4, 256, 4, 0.3, 1_536, 400, 10_000, 3e-3)  # of 20,000 pairs and more
+SHORT_TRAINING = DataSize(0, 5_000, 128, 4, 256, 4, 0.3, 1_536, 400, 10_000, 3e-3)  # of many pairs
 
 
 def defaults_for(pairs: int, updates: int | None = None) -> dict[str, Any]:

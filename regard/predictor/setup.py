@@ -40,7 +40,7 @@ class Abilities:
         """Raise ConfigError for one of ABILITIES that the engine does not have; `place` is where it was asked for."""
         if ability not in self.supported:
             problem = f"the {self.engine} engine does not have {ABILITIES[ability]}"
-            raise ConfigError(place, problem, "leave it out, or use the run that was exported")
+            raise ConfigError(place, problem, "leave it out, or use the run, without --engine")
 
 
 NATIVE = Abilities()

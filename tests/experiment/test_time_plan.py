@@ -20,19 +20,22 @@ def speeds(fast):
 
 
 @pytest.mark.parametrize(
-    ("pairs", "fast", "dim", "num_layers"),
+    ("pairs", "fast", "dim", "pieces"),
     [
-        (114_000, 10**9, 256, 4),  # as large as the data ask for
-        (114_000, 10**6, 128, 4),
-        (30_000, 10**6, 128, 4),
-        (114_000, 10**5, 128, 2),
-        (114_000, 1, 128, 2),  # nothing fits: the smallest
-        (3_000, 10**9, 128, 2),  # never larger than the data ask for
+        (114_000, 10**9, 256, 8_000),  # as large as the data ask for
+        (600_000, 10**9, 512, 32_000),
+        (600_000, 15.5 * 10**6, 256, 8_000),  # 1,221 updates of the largest, 3,027 of this
+        (114_000, 15 * 10**6, 128, 10_000),  # 2,930 of the larger one
+        (114_000, 10**6, 128, 5_000),  # a short training
+        (20_000, 10**6, 128, 5_000),
+        (114_000, 10**5, 128, 2_000),
+        (114_000, 1, 128, 2_000),  # nothing fits: the smallest
+        (3_000, 10**9, 128, 1_000),  # never larger than the data ask for
     ],
 )
-def test_the_largest_network_with_enough_updates_is_planned(pairs, fast, dim, num_layers):
+def test_the_largest_network_with_enough_updates_is_planned(pairs, fast, dim, pieces):
     plan = time_plan.plan_for(pairs, SECONDS, speeds(fast))
-    assert (plan.size.dim, plan.size.num_layers) == (dim, num_layers)
+    assert (plan.size.dim, plan.size.pieces) == (dim, pieces)
     assert plan.updates == max(1, round(SECONDS * time_plan.TRAINING * fast / dim / plan.size.batch_tokens))
 
 
@@ -57,6 +60,8 @@ def test_a_short_training_of_many_pairs_has_few_pieces(speed, tokens, pieces, sc
     experiment = read_experiment(None, [*files, "training.max_minutes=4"], say=[].append)
     assert (experiment.training.batch_tokens, experiment.training.schedule.name) == (tokens, schedule)
     assert experiment.text.tokenizer.settings["size"] == pieces
+    if schedule == "linear":
+        assert experiment.training.schedule.settings["warmup"] == 400
 
 
 def test_a_plan_is_told_and_fits_the_time(files, monkeypatch):

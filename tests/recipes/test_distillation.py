@@ -160,7 +160,7 @@ def test_a_folder_begun_otherwise_is_refused(begun, said, teacher, text, tmp_pat
     assert unsaid(done, "--run", f"was begun {said}") == []
 
 
-def test_an_interruption_while_teachers_translate_keeps_the_request(teacher, text, tmp_path, monkeypatch):
+def test_an_interruption_while_teachers_translate_can_be_resumed(teacher, text, tmp_path, monkeypatch):
     def interrupted(self, folder, plan, workers, say):
         raise KeyboardInterrupt
 

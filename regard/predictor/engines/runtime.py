@@ -67,7 +67,9 @@ class RuntimeSearch:
         """Raise ConfigError for a search that the engine does not have."""
         rules = beam_rules(search)
         if search.requirements.of or [*search.first] != [*loaded.translator.target.first]:
-            raise ConfigError("glossary", "is not possible with the runtime engine", "leave out --engine")
+            raise ConfigError(
+                "glossary", "is not possible with the runtime engine", "leave it out, or use the run, without --engine"
+            )
         if rules is None:
             problem = "is not one that the runtime engine has"
             raise ConfigError("decoding.search", problem, "greedy, or beam without recorded steps")

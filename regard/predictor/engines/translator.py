@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from regard.runtime.folder import FolderError, read_json, verified_settings
+from regard.runtime.folder import read_json, verified_settings
 from regard.runtime.pieces import piece_table
 
 _BOS, _EOS = 1, 2
@@ -325,8 +325,8 @@ def open_graphs(folder: Path, settings: Mapping[str, Any], threads: int) -> Grap
 if __name__ == "__main__":
     try:
         opened = GraphTranslator(Path(__file__).parent)
-    except FolderError as error:
+        for line in opened.translate(sys.stdin.read().splitlines()):
+            print(line)
+    except ValueError as error:  # a damaged folder, or a text that is too long
         print(error, file=sys.stderr)
         sys.exit(2)
-    for line in opened.translate(sys.stdin.read().splitlines()):
-        print(line)

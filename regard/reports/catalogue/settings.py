@@ -6,8 +6,8 @@ from pathlib import Path
 
 from regard.experiment import PARTS
 from regard.experiment.settings_help import Described, describe, settings_of
-from regard.experiment.sizes import DATA_SIZES, FEW_PAIRS, SHORT_TRAINING, defaults_for
-from regard.experiment.time_plan import LONG_UPDATES, MIN_UPDATES, SHORT_UPDATES
+from regard.experiment.sizes import DATA_SIZES, MANY_PAIRS, SHORT_TRAINING, defaults_for
+from regard.experiment.time_plan import FEW_EPOCHS, LONG_UPDATES, MIN_UPDATES, SHORT_UPDATES
 from regard.registry import Registry
 from regard.reports.table import cells, code, prose
 
@@ -118,10 +118,11 @@ def _by_pairs() -> Iterator[str]:
     yield f"### {_BY_PAIRS}\n"
     yield (
         "`regard train --source a --target b` takes these settings where neither the command nor a config gives them; "
-        f"with `--minutes` it takes a row above if the row of the pairs has fewer than {MIN_UPDATES:,} updates in that "
-        f"time, prints it, and shortens the warm-up. From {FEW_PAIRS.stop:,} pairs on, a row that has fewer than "
-        f"{LONG_UPDATES:,} gives way to the last one, if that has {SHORT_UPDATES:,}; its rate falls in a line to 0 at "
-        "the end of the time. Early stopping may end a training before its updates.\n"
+        "with `--minutes` it takes the largest row that has enough updates in that time, prints it, and shortens the "
+        f"warm-up. Enough are {LONG_UPDATES:,} for the rows of {MANY_PAIRS:,} pairs and more, {SHORT_UPDATES:,} for a "
+        "short training of so many pairs, whose rate falls in a line to 0 at the end of the time, and "
+        f"{MIN_UPDATES:,} for the others; the dropout is 0.1 below {FEW_EPOCHS} epochs. Early stopping may end a "
+        "training before its updates.\n"
     )
     heads = ("pairs", "text.tokenizer.size", "model.dim", "num_layers (each)", "feedforward_dim", "num_heads")
     yield cells(*heads, "model.dropout", "batch_tokens", "learning_rate", "warmup", "max_updates")
