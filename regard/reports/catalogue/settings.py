@@ -120,7 +120,7 @@ def _by_pairs() -> Iterator[str]:
         "`regard train --source a --target b` takes these settings where neither the command nor a config gives them; "
         "with `--minutes` it takes the largest row that has enough updates in that time, prints it, and shortens the "
         f"warm-up. Enough are {LONG_UPDATES:,} for the rows of {MANY_PAIRS:,} pairs and more, {SHORT_UPDATES:,} for a "
-        "short training of so many pairs, whose rate falls in a line to 0 at the end of the time, and "
+        "short training of as many, whose rate falls in a line to 0 at the end of the time, and "
         f"{MIN_UPDATES:,} for the others; the dropout is 0.1 below {FEW_EPOCHS} epochs. Early stopping may end a "
         "training before its updates.\n"
     )
