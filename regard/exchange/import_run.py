@@ -62,7 +62,7 @@ def import_folder(
     say(certificate.line(row.program_hint))
     if certificate.similarity is not None and certificate.similarity < row.min_similarity:
         differing = certificate.texts - certificate.equal
-        say(f"warning: {differing:,} of {certificate.texts:,} translations differ from those of {certificate.program}")
+        say(f"warning: {differing:,} of {certificate.texts:,} translations differ from {certificate.program}")
     return Imported(row, predictor, certificate)
 
 

@@ -36,7 +36,7 @@ from regard.training.optimizers import OPTIMIZERS
 
 MIN_UPDATES = 1_000  # below this a smaller network learns more in the same time
 LONG_UPDATES = 3_000  # of many pairs: a short training was better at 1,600 updates; the limit was not measured
-SHORT_UPDATES = 250  # of a short training: 720 were better than more of a smaller network; the limit was not measured
+SHORT_UPDATES = 250  # of a short training; the limit was not measured
 _FEWEST_UPDATES, _ENOUGH_UPDATES = 20, 200  # a time for fewer is refused; recommended by the hint
 SECONDS = 2.0  # of measurement, for each network
 TRAINING = 0.85  # of the time; the rest goes to validations
