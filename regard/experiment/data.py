@@ -94,7 +94,7 @@ class OldTextSettings:
     tolerance: Annotated[
         NotNegative,
         Doc("Maximum loss on the old dev set, in points of its metric: a worse checkpoint is not kept."),
-    ] = 1.0
+    ] = 0.5
     metric: Annotated[str | None, Doc("Metric of the old dev set; null: training.metric.")] = None
     significant: Annotated[
         bool,

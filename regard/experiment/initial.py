@@ -31,6 +31,7 @@ _READINGS, _UPDATES = 20, (200, 4_000)  # epochs of the new text, and bounds of 
 _RATE, _LARGEST_RATE = 0.08, 1e-3  # learning rate times the width of the model: 6e-4 for 128, 1.6e-4 for 512
 _FEW_WEIGHTS = 5  # times that rate, where low-rank factors or biases alone are trained
 _VALIDATIONS, _PATIENCE = 16, 5
+_START_MEANS = 3  # with a quarter, a half and three quarters of the change
 _BATCH = {5_000: 1_024, _FEW: 2_048}  # tokens of a batch below so many pairs
 _LARGE_BATCH = 4_096
 
@@ -236,6 +237,7 @@ def adaptation_defaults(given: Experiment, explicit: Mapping[str, Any], pairs: i
             "schedule": {"name": "linear", "warmup": max(1, updates // 10)},
             "validate_every": max(1, updates // _VALIDATIONS),
             "patience": _PATIENCE,
+            "start_means": _START_MEANS,
         },
     }
 

@@ -1,9 +1,9 @@
 """Choice of the weights at the end of a training."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -20,8 +20,20 @@ from regard.training.world import ONE_PROCESS, World
 AVERAGE = "average"
 
 
+class _Mean(NamedTuple):
+    """Averaged weights."""
+
+    name: str
+    updates: Sequence[int]  # of the checkpoints
+    weights: Tensors
+
+
 class BestCheckpoints:
-    """The end of a run: the mean of its best or last checkpoints, and final.json, which names what is to be used."""
+    """The end of a run: the means of its checkpoints, and final.json, which names what is to be used.
+
+    Means are of the best or of the last (https://arxiv.org/abs/1706.03762, section 6.1), and of the start and the best
+    (https://arxiv.org/abs/2109.01903, section 3).
+    """
 
     def __init__(
         self, model: nn.Module, settings: TrainingSettings, run: Path, progress: Progress, world: World = ONE_PROCESS
@@ -38,7 +50,8 @@ class BestCheckpoints:
 
     def keep(self, update: int, best: EarlyStopping) -> None:
         """Remove the checkpoints of all updates but one, the best, and the last to be averaged."""
-        kept = {files.step_folder(self.run, one) for one in [update, *best.kept]}
+        start = [0] if self.settings.start_means else []
+        kept = {files.step_folder(self.run, one) for one in [update, *best.kept, *start]}
         for folder in files.steps(self.run):
             if folder not in kept:
                 files.remove(folder)
@@ -55,30 +68,53 @@ class BestCheckpoints:
                 best.forget(update)
 
     def average(self, best: EarlyStopping, update: int, evaluate: Callable[[], Mapping[str, float]]) -> float | None:
-        """The score of the mean of the best, or of the last, saved if it is better than the best of all; else None.
+        """Return the score of the best mean of checkpoints, saved if it is better than the best of all; else None.
 
         `evaluate` scores the weights that are in the model. The model itself is left as it was.
         """
-        which = self.settings.average_of
-        chosen = best.latest[::-1] if which == "last" else best.updates[: self.settings.average]
-        if len(chosen) < 2:
-            return None
+        ranking, metric, before = copy(best), self.settings.metric, Tensors()
+        found: tuple[_Mean, float] | None = None
         try:
-            models = [files.load_checkpoint(files.step_folder(self.run, one), training=False).model for one in chosen]
+            for mean in self._means(ranking, update + 1):
+                before = before or {name: tensor.clone() for name, tensor in self.model.state_dict().items()}
+                load_whole(self.model, mean.weights)
+                scores = evaluate()
+                if ranking.add(scores[metric], update + 1, scores.get("loss")):
+                    found = mean, scores[metric]
         except CheckpointError as error:
-            self.progress.warn(f"{error}; the {which} are not averaged")
-            return None
-        before = {name: tensor.clone() for name, tensor in self.model.state_dict().items()}
-        load_whole(self.model, average(models))
-        scores = evaluate()
-        score = scores[self.settings.metric]
-        first = copy(best).add(score, update + 1, scores.get("loss"))
-        better = first and self._save({"update": update, "averaged": chosen, "score": score})
-        self.model.load_state_dict(before)
-        if not better:
-            return None
-        self.progress.say(f"the mean of the {len(models)} {which} has {self.settings.metric} {score:.2f} and is kept")
-        return score
+            self.progress.warn(f"{error}; the {self.settings.average_of} are not averaged")
+        if found is not None:
+            (name, updates, weights), score = found
+            load_whole(self.model, weights)
+            if self._save({"update": update, "averaged": updates, "score": score}):
+                self.progress.say(f"{name} has {metric} {score:.2f} and is kept")
+            else:
+                found = None
+        if before:
+            self.model.load_state_dict(before)
+        return found and found[1]
+
+    def _means(self, ranking: EarlyStopping, number: int) -> Iterator[_Mean]:
+        """Yield the mean of the best or of the last, then means of the start and the best, or that mean.
+
+        `number`: as which the means are ranked.
+        """
+        which, parts = self.settings.average_of, self.settings.start_means
+        trained = [one for one in ranking.updates if one]
+        mean = ranking.latest[::-1] if which == "last" else ranking.updates[: self.settings.average]
+        if len(mean) > 1:
+            yield _Mean(f"the mean of the {len(mean)} {which}", mean, average([self._weights(one) for one in mean]))
+        if not (parts and trained and files.step_folder(self.run, 0).exists()):
+            return
+        chosen = mean if ranking.updates[:1] == [number] else trained[:1]
+        start, last = self._weights(0), average([self._weights(one) for one in chosen])
+        for place in range(parts, 0, -1):
+            part = place / (parts + 1)
+            name = f"the mean of the start ({1 - part:.0%}) and the trained weights ({part:.0%})"
+            yield _Mean(name, [0, *chosen], average([start, last], [1 - part, part]))
+
+    def _weights(self, update: int) -> Tensors:
+        return files.load_checkpoint(files.step_folder(self.run, update), training=False).model
 
     def write(self, reason: str, update: int, best: EarlyStopping, averaged: float | None) -> tuple[Path, float | None]:
         """Names the mean, else the best, else the last: its folder and its score. Raises CheckpointError."""

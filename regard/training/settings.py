@@ -106,6 +106,10 @@ class TrainingSettings:
         Literal["best", "last"],
         Doc("Checkpoints to average: the best ones, or the last ones."),
     ] = "best"
+    start_means: Annotated[
+        Count,
+        Doc("Number of means of the start and the best weights to try at the end of a fine-tuning (WiSE-FT)."),
+    ] = 0
     save_every_minutes: Annotated[NotNegative, Doc("Interval between saves of the training state, in minutes.")] = 10.0
     seed: Annotated[Seed, Doc("Random seed."), Fixed()] = 1
     precision: Annotated[

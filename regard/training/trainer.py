@@ -171,10 +171,10 @@ class Trainer:
         return reached or self.selection.best.ended or self.updater.turns.ended
 
     def _ending(self) -> ClockTime:
-        """Return the time of validating one more update and the averaged weights, as long as the last validation."""
+        """Return the time of validating one more update and the means, each as long as the last validation."""
         lacks = self.selection.lacks(self.update + 1)
         averages = min(len(self.selection.best.updates) + lacks, self.settings.average) > 1
-        return sum([self.validation] * (lacks + averages), ClockTime())
+        return sum([self.validation] * (lacks + averages + self.settings.start_means), ClockTime())
 
     def _updates_of_epochs(self, epochs: int) -> int:
         """Return the updates in `epochs` epochs, or a number for which no warm-up is too long."""

@@ -146,11 +146,16 @@ def test_outcome_is_recorded_with_intervals(base, new, tmp_path):
     assert "Adapted: new text loss" in model_card(opened)
 
 
+HARSH = [
+    "data.old.tolerance=0", "data.old.fraction=0.001", "training.learning_rate=0.5", "training.max_updates=20",
+    "training.schedule=constant", "training.average=1", "training.metric=loss",
+]  # fmt: skip
+
+
 def test_start_is_kept_where_old_text_loses_too_much(base, new, tmp_path):
     run = tmp_path / "run"
-    done = regard("train", "--from", base, "--source", new[0], "--target", new[1], "--run", run, "data.old.tolerance=0",
-                  "data.old.fraction=0.001", "training.learning_rate=0.5", "training.max_updates=20",
-                  "training.schedule=constant", "training.average=1", "training.metric=loss")  # fmt: skip
+    done = regard("train", "--from", base, "--source", new[0], "--target", new[1], "--run", run, *HARSH,
+                  "training.start_means=0")  # fmt: skip
     assert done.code == 0, done.said
     scores = RunFolder(run).scores()
     assert all(one["loss-old"] > scores[0]["loss-old"] for number, one in scores.items() if number)
@@ -159,6 +164,17 @@ def test_start_is_kept_where_old_text_loses_too_much(base, new, tmp_path):
     before, after = weights(base), weights(run)
     assert all(torch.equal(before[name], after[name]) for name in before)
     assert Run.open(run).measurements.kept("adaptation.json")["kept"] == "start"
+
+
+def test_part_of_the_change_is_kept_where_all_of_it_loses_too_much_old_text(base, new, tmp_path):
+    run = tmp_path / "run"
+    done = regard("train", "--from", base, "--source", new[0], "--target", new[1], "--run", run, *HARSH)
+    assert done.code == 0, done.said
+    scores, kept = RunFolder(run).scores(), Run.open(run).measurements.kept("adaptation.json")
+    assert all(one["loss-old"] > scores[0]["loss-old"] for number, one in scores.items() if number)
+    assert kept["kept"] == "adapted"
+    assert kept["new"]["difference"] < 0 and kept["old"]["difference"] <= 0
+    assert RunFolder(run).checkpoint().state["averaged"][0] == 0
 
 
 def test_resumed_adaptation_is_the_uninterrupted_one(base, new, tmp_path):

@@ -1,7 +1,7 @@
 """Tiny models, corpora and runs for the tests of training."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +16,13 @@ from regard.data.readers import READERS
 from regard.data.streams import MixedStream, PlannedStream
 from regard.data.transforms import transformed
 from regard.models import AttentionSettings, Translator
+from regard.objectives import Context, LikelihoodObjective, Objective
 from regard.registry import Choice
 from regard.text import train_tokenizer
 from regard.training import checkpoint as files
+from regard.training.progress import Progress
+from regard.training.settings import TrainingSettings
+from regard.training.trainer import Trainer
 
 COLUMNS = ("source", "target")
 LETTERS = "abcdefg"
@@ -79,6 +83,40 @@ def tiny() -> Callable[..., Translator]:
         return build_translator(settings, vocab, vocab)
 
     return make
+
+
+@pytest.fixture
+def trainer(tiny: Callable[..., Translator], batches: Callable[..., Batches], tmp_path: Path) -> Callable[..., Trainer]:
+    """A trainer of the tiny model that validates after each update; `scores` are its dev losses."""
+    usual = {"validate_every": 1, "metric": "loss", "workers": 0, "average": 1, "patience": None, "log_every": 1}
+
+    def make(
+        scores: Sequence[float] = (),
+        objective: Callable[[Context], Objective] = LikelihoodObjective,
+        *,
+        validate_start: bool = False,
+        **changes: Any,
+    ) -> Trainer:
+        losses = iter(scores)
+        model = tiny()
+        return Trainer(
+            model,
+            objective(Context(model)),
+            batches(),
+            settings=TrainingSettings(**{**usual, **changes}),
+            run=tmp_path,
+            validate=(lambda _: {"loss": next(losses)}) if scores else None,
+            progress=Progress(tmp_path, quiet=True),
+            validate_start=validate_start,
+        )
+
+    return make
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Callable[[], list[int]]:
+    """The updates whose checkpoints are in the run."""
+    return lambda: [int(folder.name.removeprefix("step-")) for folder in reversed(files.steps(tmp_path))]
 
 
 @pytest.fixture

@@ -7,23 +7,15 @@ from functools import partial
 
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 from streaming import epoch_batches
-from torch.testing import assert_close
 
 from regard.errors import CheckpointError, DataError, TrainingError
-from regard.objectives import Context, LikelihoodObjective
+from regard.objectives import LikelihoodObjective
 from regard.records import Loss
 from regard.registry import Choice
 from regard.training import checkpoint as files
 from regard.training import clock
-from regard.training.best_checkpoints import average
 from regard.training.progress import Progress
-from regard.training.settings import TrainingSettings
-from regard.training.trainer import Trainer
-
-SETTINGS = {"validate_every": 1, "metric": "loss", "workers": 0, "average": 1, "patience": None, "log_every": 1}
 
 
 class Failing(LikelihoodObjective):
@@ -37,28 +29,6 @@ class Failing(LikelihoodObjective):
         self.left -= 1
         found = super().loss(batch, turn)
         return found if self.left else Loss(found.sum * math.nan, found.count, {})
-
-
-@pytest.fixture
-def trainer(tiny, batches, tmp_path):
-    def make(scores=(), objective=None, **changes):
-        told = iter(scores)
-        model = tiny()
-        return Trainer(
-            model,
-            (objective or LikelihoodObjective)(Context(model)),
-            batches(),
-            settings=TrainingSettings(**{**SETTINGS, **changes}),
-            run=tmp_path,
-            validate=(lambda _: {"loss": next(told)}) if scores else None,
-            progress=Progress(tmp_path, quiet=True),
-        )
-
-    return make
-
-
-def kept(run):
-    return [int(folder.name.removeprefix("step-")) for folder in reversed(files.steps(run))]
 
 
 class Clock:
@@ -192,9 +162,9 @@ def test_below_a_learning_rate(trainer):
     assert (report.updates, report.reason) == (3, "the learning rate has fallen below 0.1")
 
 
-def test_the_k_best_and_the_last_are_kept(trainer, tmp_path):
+def test_the_k_best_and_the_last_are_kept(trainer, tmp_path, kept):
     report = trainer([5.0, 1.0, 4.0, 2.0, 3.0, 9.0], keep_best=2, max_updates=6).prepare().train()
-    assert kept(tmp_path) == [2, 4, 6]
+    assert kept() == [2, 4, 6]
     assert (report.checkpoint, report.score) == (files.step_folder(tmp_path, 2), 1.0)
     final = json.loads((tmp_path / "final.json").read_text())
     assert (final["checkpoint"], final["metric"], final["score"]) == ("step-00000002", "loss", 1.0)
@@ -221,12 +191,6 @@ def test_the_judgement_of_the_last_update_ends_no_patience_and_moves_no_schedule
         1.0,
     )
     assert (made.selection.best.waited, made.selection.best.updates) == (0, [3])
-
-
-def test_the_mean_may_be_taken_with_the_last(trainer):
-    report = trainer([5.0, 4.0, 0.5], validate_every=3, max_updates=4, average=2, keep_best=2).prepare().train()
-    assert (report.checkpoint.name, report.score) == ("average", 0.5)
-    assert files.load_checkpoint(report.checkpoint).state["averaged"] == [4, 3]
 
 
 def test_more_updates_than_are_wanted_now_are_told(trainer):
@@ -275,42 +239,6 @@ def test_a_run_folder_that_vanished_ends_it_and_does_not_come_again(trainer, tmp
     assert not run.exists()
 
 
-@pytest.mark.parametrize(("score", "name"), [(0.5, "average"), (1.0, "step-00000002"), (math.nan, "step-00000002")])
-def test_the_mean_of_the_best_is_named_if_it_is_better(trainer, tmp_path, score, name):
-    made = trainer([5.0, 1.0, 4.0, 2.0, score], keep_best=3, average=2, max_updates=4)
-    report = made.prepare().train()
-    assert report.checkpoint.name == json.loads((tmp_path / "final.json").read_text())["checkpoint"] == name
-    assert (tmp_path / files.FOLDER / "average").exists() == (name == "average")
-    if name == "average":
-        wanted = average([files.load_checkpoint(files.step_folder(tmp_path, update)).model for update in (2, 4)])
-        found = files.load_checkpoint(report.checkpoint)
-        assert all(torch.equal(found.model[key], wanted[key]) for key in wanted)
-        assert (found.state["averaged"], report.score) == ([2, 4], 0.5)
-    last = files.load_checkpoint(files.step_folder(tmp_path, 4)).model  # the model itself goes on from where it was
-    assert all(torch.equal(value, last[key]) for key, value in made.model.state_dict().items())
-
-
-@pytest.mark.parametrize(("score", "name"), [(0.5, "average"), (2.0, "step-00000001")])
-def test_the_mean_may_be_of_the_last(trainer, tmp_path, score, name):
-    last = {"average": 3, "average_of": "last", "keep_best": 1}
-    trainer([1.0, 4.0, math.nan, score], max_updates=3, **last).prepare().train()
-    report = trainer([3.0, 5.0, score], max_updates=5, **last).prepare(resume=True).train()
-    assert report.checkpoint.name == name
-    assert kept(tmp_path) == [1, 2, 4, 5]  # 3 was no number
-    if name == "average":
-        wanted = average([files.load_checkpoint(files.step_folder(tmp_path, update)).model for update in (5, 4, 2)])
-        found = files.load_checkpoint(report.checkpoint)
-        assert all(torch.equal(found.model[key], wanted[key]) for key in wanted)
-        assert (found.state["averaged"], report.score) == ([5, 4, 2], 0.5)
-
-
-def test_a_mean_that_training_has_left_behind_is_not_named(trainer, tmp_path):
-    assert trainer([2.0, 3.0, 1.0], average=2, max_updates=2).prepare().train().checkpoint.name == "average"
-    report = trainer([0.5, 9.0], average=2, max_updates=3).prepare(resume=True).train()
-    assert (report.checkpoint.name, report.score) == ("step-00000003", 0.5)
-    assert not (tmp_path / files.FOLDER / "average").exists()
-
-
 def test_a_loss_that_is_no_number_ends_it_and_the_checkpoint_before_is_whole(trainer, tmp_path):
     with pytest.raises(TrainingError, match=r"loss is nan .* at update 6 "):
         trainer(objective=partial(Failing, at=6), save_every_minutes=0.0, max_updates=9).prepare().train()
@@ -333,15 +261,15 @@ def test_too_little_memory_for_a_validation_ends_it_and_the_checkpoint_before_is
     assert trainer([3.0, 1.0], max_updates=3).prepare(resume=True).train().updates == 3
 
 
-def test_a_damaged_checkpoint_is_told_and_the_one_before_taken(trainer, tmp_path, capfd):
+def test_a_damaged_checkpoint_is_told_and_the_one_before_taken(trainer, tmp_path, capfd, kept):
     trainer([3.0, 2.0, 1.0, 4.0], keep_best=2, max_updates=4).prepare().train()
-    assert kept(tmp_path) == [2, 3, 4]
+    assert kept() == [2, 3, 4]
     for update in (3, 4):
         (files.step_folder(tmp_path, update) / files.MODEL_FILE).write_bytes(b"")
     resumed = trainer([9.0], keep_best=2, max_updates=3)
     resumed.prepare(resume=True).train()
     assert capfd.readouterr().err.count("is damaged") == 2
-    assert resumed.selection.best.updates == kept(tmp_path) == [2, 3]  # 1 was the second best, and is there no more
+    assert resumed.selection.best.updates == kept() == [2, 3]  # 1 was the second best, and is there no more
 
 
 def test_a_damaged_best_checkpoint_is_told_and_the_next_best_is_named(trainer, tmp_path, capfd):
@@ -357,43 +285,3 @@ def test_what_a_killed_run_was_writing_is_cleared(trainer, tmp_path):
     (tmp_path / files.FOLDER / ".step-00000002.host.1.abc").mkdir()
     trainer(max_updates=2).prepare(resume=True).train()
     assert [path.name for path in (tmp_path / files.FOLDER).iterdir()] == ["step-00000002"]
-
-
-def test_each_tensor_is_its_mean_by_hand():
-    models = [
-        {"a": torch.tensor([1.0, 2.0]), "b": torch.tensor(3.0)},
-        {"a": torch.tensor([2.0, 6.0]), "b": torch.tensor(4.0)},
-    ]
-    found = average(models)
-    assert found["a"].tolist() == [1.5, 4.0]
-    assert found["b"].item() == 3.5
-
-
-@given(st.floats(-(2.0**99), 2.0**99, width=32), st.integers(1, 9))
-def test_equal_models_are_their_own_mean_bitwise(value, count):
-    tensor = torch.full((2,), value)
-    assert torch.equal(average([{"a": tensor}] * count)["a"], tensor)
-
-
-def test_sums_are_taken_in_float64():
-    models = [{"a": torch.tensor(value)} for value in (1e8, 1.0, -1e8)]
-    assert_close(average(models)["a"], torch.tensor(1 / 3))
-
-
-def test_kinds_are_kept():
-    kinds = [torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.complex64]
-    models = [{str(kind): torch.tensor([value], dtype=kind) for kind in kinds} for value in (1, 2)]
-    assert {name: (str(one.dtype), one.item()) for name, one in average(models).items()} == {
-        str(kind): (str(kind), 1.5) for kind in kinds
-    }
-
-
-def test_counters_are_those_of_the_first():
-    models = [{"n": torch.tensor(7), "b": torch.tensor(True)}, {"n": torch.tensor(8), "b": torch.tensor(False)}]
-    assert average(models) == models[0]
-
-
-def test_the_models_stay_as_they_are():
-    models = [{"a": torch.zeros(1)}, {"a": torch.ones(1)}]
-    average(models)
-    assert [model["a"].item() for model in models] == [0.0, 1.0]

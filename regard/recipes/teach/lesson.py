@@ -190,7 +190,8 @@ def lesson_experiment(
         changes += [f"data.old.{name}={json.dumps(values[name])}" for name in ("metric", "tolerance")]
     count = len(kept_pairs(folder / train))
     changes.append(f"training.max_updates={max(_FEW_UPDATES, min(_EACH * count, _MANY_UPDATES), count)}")
-    changes += ["data.test_fraction=0", "training.metric=loss", *request.changes, "training.average=1", *more]
+    changes += ["data.test_fraction=0", "training.metric=loss", *request.changes, "training.average=1",
+                "training.start_means=0", *more]  # fmt: skip
     return read_experiment(None, changes, start=start.path, adapts=True, say=say)
 
 
