@@ -147,8 +147,8 @@ def export_folder(
             say(f"comparing {len(compared):,} translations")
         certificate = certify(predictor, program, compared, search)
         if certificate.similarity is not None and certificate.similarity < row.min_similarity:
-            alike = f"{int(100 * certificate.similarity)} % of their characters agree; needed: {row.min_similarity:.0%}"
-            raise RegardError(f"{folder}: the export was not written, since texts differ ({alike}); {certificate}")
+            problem = f"the export was not written, since less than {row.min_similarity:.0%} of characters agree"
+            raise RegardError(f"{folder}: {problem}; {certificate}")
         values = {"format": row.name, "sha256_of_weights": predictor.run.weights_digest, **certificate.values()}
         (made / CERTIFICATE).write_text(json.dumps(values, indent=1, ensure_ascii=False), encoding="utf-8")
         (made / "README.md").write_text(model_card(predictor, row, certificate, license_name), encoding="utf-8")

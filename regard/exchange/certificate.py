@@ -54,7 +54,9 @@ class Certificate(NamedTuple):
         first = "" if self.first is None else f"; first difference: {self.first}"
         spaces = f" ({self.spaces:,} but for spaces at their ends)" if self.spaces else ""
         stop = f" with stop: {self.stop}" if self.stop else ""
-        same = f"{self.program} translates {self.equal:,} of {self.texts:,} texts as Regard does{stop}"
+        alike = "" if self.similarity is None else f", {int(1000 * self.similarity) / 10:g} % of characters"
+        alike = "" if self.equal == self.texts else alike
+        same = f"{self.program} translates {self.equal:,} of {self.texts:,} texts as Regard does{stop}{alike}"
         return f"certificate: {same}{spaces}{gap}{first}"
 
     def line(self, hint: str) -> str:
