@@ -107,8 +107,8 @@ MemoryWeight = Annotated[
         min=0,
         max=1,
         metavar="NUMBER",
-        help="Let the segments of --memory that are most like a sentence guide its translation, with at most this "
-        "weight (0.9 is good): the feature nearest_segments. --json names the segments behind each word.",
+        help="Let the segments of --memory that are most relevant to a sentence guide its translation, with at most "
+        "this weight (0.9 is good): the feature nearest_segments. --json names the segments behind each word.",
     ),
 ]
 ShardsOption = Annotated[

@@ -2,12 +2,13 @@
 
 from regard.memory.reuse import MATCHES, Recall, SegmentMemory, SentenceMatches, reused
 from regard.memory.similarity import THRESHOLD
-from regard.memory.store import TranslationMemory, TranslationUnit
+from regard.memory.store import RelatedSegment, TranslationMemory, TranslationUnit
 
 __all__ = [
     "MATCHES",
     "THRESHOLD",
     "Recall",
+    "RelatedSegment",
     "SegmentMemory",
     "SentenceMatches",
     "TranslationMemory",

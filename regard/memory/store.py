@@ -1,42 +1,41 @@
 """A translation memory in one SQLite file, which several processes read and write at once.
 
 segments   source, target and where they come from; a pair of texts stands once
-words      words of sources, with the number of segments that have them
-postings   segments that have a word, by the number of their words, in blocks of increasing numbers
 
-A similar text shares words: of n words, a text of at least t per cent shares ⌈n·t/100⌉. So each has one of the rarest
-n - ⌈n·t/100⌉ + 1 words (prefix filtering, https://doi.org/10.1145/1242572.1242591), and only their postings are read in
-full. Write-ahead logging and a commit for every call keep what was added, whatever is killed when.
+`regard.memory.similarity` has the tables of words. Write-ahead logging and a commit for every call keep what was added,
+whatever is killed when.
 """
 
 import hashlib
 import sqlite3
-from array import array
-from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from regard.errors import ConfigError, DataError
 from regard.memory.reuse import MATCHES, Recall, Searching, recall
-from regard.memory.similarity import EXACT, IN_CONTEXT, THRESHOLD, differences, percent_of, plain_text, segment_words
+from regard.memory.similarity import (
+    EXACT,
+    HOLES,
+    IN_CONTEXT,
+    LONGEST_SIDE,
+    THRESHOLD,
+    WordIndex,
+    differences,
+    percent_of,
+    plain_text,
+    segment_words,
+)
 from regard.results import MemoryMatch
-
-Numbers = NDArray[np.uint32]
 
 _VERSION = 1
 _SECONDS = 30.0  # to wait for another process that writes
 _AT_ONCE = 200_000  # segments of one transaction
-_LOOSE = 2_000  # segments in small blocks, before these are joined
-_SCORED = 400  # candidates whose edit distance is computed, those that share most words
-_HOLES = 500  # values of one query
-_LONGEST = 10_000  # characters of a side
+_RELATED = 8  # candidates of a search by rare words, for each match that is wanted
 _TABLES = """
 CREATE TABLE facts (name TEXT PRIMARY KEY, value);
 CREATE TABLE segments (
@@ -60,6 +59,13 @@ class TranslationUnit(NamedTuple):
     origin: str = ""
     author: str = ""
     created: str = ""  # ISO 8601; "": now
+
+
+class RelatedSegment(NamedTuple):
+    """A segment and how relevant it is to a text, from 0 to 1."""
+
+    match: MemoryMatch
+    relevance: float
 
 
 class TranslationMemory:
@@ -87,6 +93,7 @@ class TranslationMemory:
             if languages is not None and not self._rows("SELECT 1 FROM sqlite_master"):
                 self._make(languages)
             self._check(languages)
+        self._index = WordIndex(self._connection)
         self._inode = self.path.stat().st_ino
 
     def _make(self, languages: tuple[str, str]) -> None:
@@ -148,8 +155,7 @@ class TranslationMemory:
                     pairs = ((_mark(plain_text(one.source), plain_text(one.target)),) for one in some)
                     self._connection.executemany("DELETE FROM segments WHERE pair = ?", pairs)
                 added += self._added(some)
-                if len(some) < _LOOSE:
-                    self._count_loose(len(some))
+                self._index.tidy(len(some))
         return added
 
     def remove(self, source: str, target: str) -> bool:
@@ -168,13 +174,7 @@ class TranslationMemory:
         with self._faults(), self._writing():
             gone = self._rows("SELECT id, source FROM segments WHERE author = ?", (author,))
             self._connection.execute("DELETE FROM segments WHERE author = ?", (author,))
-            postings = _postings_of(gone)
-            ids = self._counted(Counter({word: -count for word, count in _counts(postings).items()}))
-            for (word, length), numbers in postings.items():
-                blocks = "SELECT rowid, segments FROM postings WHERE word = ? AND length = ?"
-                for row, block in self._rows(blocks, (ids[word], length)):
-                    left = np.setdiff1d(np.frombuffer(block, np.uint32), np.asarray(numbers)).tobytes()
-                    self._connection.execute("UPDATE postings SET segments = ? WHERE rowid = ?", (left, row))
+            self._index.remove(gone)
         return len(gone)
 
     def segments(self) -> Iterator[TranslationUnit]:
@@ -210,6 +210,31 @@ class TranslationMemory:
             found = [match for match in self._similar(text, threshold) if match.source != text]
         return sorted(found, key=lambda match: (-match.percent, -match.segment))[:limit]
 
+    def related(self, text: str, *, threshold: int, limit: int) -> list[RelatedSegment]:
+        """Return segments that share rare words with a text, the most relevant first; of equal ones the newest first.
+
+        Relevance is the mean of the similarity that `search` has and of the share of the text's words that a segment
+        has, rare words counting more. `threshold` is in per cent.
+        """
+        text = plain_text(text)
+        with self._faults():
+            words = segment_words(text[:LONGEST_SIDE])
+            numbers, rarities = self._index.with_rare_words(words)
+            rows = {row[0]: row[:6] for row in self._segments_of({text}).get(text, [])}
+            for place in range(0, len(numbers), HOLES):  # removed segments are still in the index
+                if len(rows) >= _RELATED * limit:
+                    break
+                rows |= {row[0]: row for row in self._segments(numbers[place : place + HOLES])[: _RELATED * limit]}
+        total, found = sum(rarities.values()), list[RelatedSegment]()
+        for row in rows.values():
+            others, exact = segment_words(row[1]), row[1] == text
+            percent = EXACT if exact else percent_of(words, others)
+            shared = sum(rarities[word] for word in rarities.keys() & {*others})
+            relevance = 1.0 if exact else (percent / EXACT + shared / total) / 2
+            found.append(RelatedSegment(MemoryMatch(percent, *row), relevance))
+        best = sorted(found, key=lambda one: (-one.relevance, -one.match.segment))[:limit]
+        return [one for one in best if 100 * one.relevance >= threshold]
+
     def recall(
         self, text: str, sentences: Sequence[str], *, before: str = "", threshold: int = THRESHOLD, limit: int = MATCHES
     ) -> Recall:
@@ -233,7 +258,7 @@ class TranslationMemory:
     def _segments_of(self, texts: Collection[str]) -> dict[str, list[Any]]:
         """Return the rows of segments by their source, which is one of these texts."""
         found, marks = defaultdict[str, list[Any]](list), map(_mark, texts)
-        while some := [*islice(marks, _HOLES)]:
+        while some := [*islice(marks, HOLES)]:
             for row in self._rows(
                 "SELECT id, source, target, origin, author, created, before FROM segments"
                 f" WHERE mark IN ({','.join('?' * len(some))})",
@@ -243,46 +268,16 @@ class TranslationMemory:
         return found
 
     def _similar(self, text: str, threshold: int) -> list[MemoryMatch]:
-        if len(text) > _LONGEST:  # no segment is as long
+        if len(text) > LONGEST_SIDE:  # no segment is as long
             return []
         words = segment_words(text)
-        numbers = self._candidates(words, threshold)
-        columns, holes = "id, source, target, origin, author, created", ",".join("?" * len(numbers))
-        rows = self._rows(f"SELECT {columns} FROM segments WHERE id IN ({holes})", numbers)
+        rows = self._segments(self._index.candidates(words, threshold))
         scored = ((percent_of(words, segment_words(row[1]), threshold), row) for row in rows)
         return [MemoryMatch(percent, *row) for percent, row in scored if percent >= threshold]
 
-    def _candidates(self, words: Sequence[str], threshold: int) -> list[int]:
-        """Return the segments that share enough words, at most 400: those that share most, then the newest."""
-        often, shared = Counter(words), max(1, -(-len(words) * threshold // 100))
-        holes = ",".join("?" * len(often))
-        known = self._rows(f"SELECT id, word, count FROM words WHERE word IN ({holes}) ORDER BY count", [*often])
-        weights = [often[word] for _, word, _ in known]
-        lengths = (shared, len(words) * 100 // threshold)
-        found, counts = np.empty(0, np.uint32), np.empty(0, np.int64)
-        for place, (word, _, _) in enumerate(known):
-            later = sum(weights[place:])  # a segment seen here first shares no more than these
-            if later < shared and not len(found):
-                break
-            postings = self._postings(word, lengths)
-            if later >= shared:
-                merged = _sorted(np.concatenate([found, postings]))
-                merged = np.concatenate([merged[:1], merged[1:][merged[1:] != merged[:-1]]])
-                kept = np.zeros(len(merged), np.int64)
-                kept[np.searchsorted(merged, found)] = counts
-                found, counts = merged, kept
-            places = np.searchsorted(postings, found)
-            places[places == len(postings)] = 0
-            counts += weights[place] * (postings[places] == found if len(postings) else 0)
-            enough = counts + later - weights[place] >= shared
-            found, counts = found[enough], counts[enough]
-        best = np.lexsort((-found.astype(np.int64), -counts))[:_SCORED]
-        return [int(number) for number in found[best]]
-
-    def _postings(self, word: int, lengths: tuple[int, int]) -> Numbers:
-        """Return the numbers of segments with a word, in order; `lengths`: least and most words."""
-        rows = self._rows("SELECT segments FROM postings WHERE word = ? AND length BETWEEN ? AND ?", (word, *lengths))
-        return _sorted(np.frombuffer(b"".join(row[0] for row in rows), np.uint32))
+    def _segments(self, numbers: Sequence[int]) -> list[Any]:
+        columns, holes = "id, source, target, origin, author, created", ",".join("?" * len(numbers))
+        return self._rows(f"SELECT {columns} FROM segments WHERE id IN ({holes})", numbers)
 
     def _added(self, segments: Sequence[TranslationUnit]) -> int:
         """Write segments and their postings; return how many are new."""
@@ -291,7 +286,7 @@ class TranslationMemory:
         rows = []
         for one in segments:
             source, target = plain_text(one.source), plain_text(one.target)
-            if source and target and max(len(source), len(target)) <= _LONGEST:
+            if source and target and max(len(source), len(target)) <= LONGEST_SIDE:
                 origin = (plain_text(one.before), one.origin, one.author, one.created or now)
                 rows.append((source, target, *origin, _mark(source), _mark(source, target)))
         insert = (
@@ -300,45 +295,8 @@ class TranslationMemory:
         )
         self._connection.executemany(insert, rows)
         new = self._rows("SELECT id, source FROM segments WHERE id >= ? ORDER BY id", (first,))
-        postings, block = _postings_of(new), first
-        ids = self._counted(_counts(postings))
-        self._connection.executemany(
-            "INSERT INTO postings VALUES (?, ?, ?, ?)",
-            sorted((ids[word], length, block, found.tobytes()) for (word, length), found in postings.items()),
-        )
+        self._index.add(new)
         return len(new)
-
-    def _counted(self, counts: Counter[str]) -> dict[str, int]:
-        """Add to the numbers of segments that have words, and return the words' own numbers."""
-        self._connection.executemany(
-            "INSERT INTO words (word, count) VALUES (?, ?)"
-            " ON CONFLICT (word) DO UPDATE SET count = count + excluded.count",
-            counts.items(),
-        )
-        known, names = dict[str, int](), iter(counts)
-        while some := [*islice(names, _HOLES)]:
-            known |= self._rows(f"SELECT word, id FROM words WHERE word IN ({','.join('?' * len(some))})", some)
-        return known
-
-    def _count_loose(self, added: int) -> None:
-        """Count the segments in small blocks; once they are many, make one block of all small ones of a word."""
-        self._connection.execute("UPDATE facts SET value = value + ? WHERE name = 'loose'", (added,))
-        if self._rows("SELECT value FROM facts WHERE name = 'loose'")[0][0] < _LOOSE:
-            return
-        self._connection.execute("UPDATE facts SET value = 0 WHERE name = 'loose'")
-        several = "SELECT word, length FROM postings GROUP BY word, length HAVING count(*) > 1"
-        rows = self._rows(
-            "SELECT rowid, word, length, block, segments FROM postings"
-            f" WHERE length(segments) < {4 * _LOOSE} AND (word, length) IN ({several})"
-        )
-        joined = defaultdict[tuple[int, int], list[tuple[int, bytes]]](list)
-        for _, word, length, block, segments in rows:
-            joined[word, length].append((block, segments))
-        self._connection.executemany("DELETE FROM postings WHERE rowid = ?", ((row[0],) for row in rows))
-        self._connection.executemany(
-            "INSERT INTO postings VALUES (?, ?, ?, ?)",
-            ((*key, found[0][0], b"".join(part for _, part in sorted(found))) for key, found in sorted(joined.items())),
-        )
 
     def _rows(self, statement: str, values: Sequence[object] = ()) -> list[Any]:
         return self._connection.execute(statement, values).fetchall()
@@ -370,28 +328,6 @@ class TranslationMemory:
 def _in_context(rows: Iterable[Any], before: str) -> list[MemoryMatch]:
     """Return segments of the same text as matches; `before`: the text before it."""
     return [MemoryMatch(IN_CONTEXT if before and row[6] == before else EXACT, *row[:6]) for row in rows]
-
-
-def _postings_of(segments: Iterable[tuple[int, str]]) -> dict[tuple[str, int], Any]:
-    """Numbers and sources of segments → the numbers of those that have a word, by the number of their words."""
-    postings = defaultdict[tuple[str, int], Any](lambda: array("I"))
-    for number, source in segments:
-        words = segment_words(source)
-        for word in set(words):
-            postings[word, len(words)].append(number)
-    return postings
-
-
-def _counts(postings: Mapping[tuple[str, int], Sequence[int]]) -> Counter[str]:
-    counts = Counter[str]()
-    for (word, _), found in postings.items():
-        counts[word] += len(found)
-    return counts
-
-
-def _sorted(numbers: Numbers) -> Numbers:
-    """Sort numbers made of few increasing runs, which a merging sort takes as they are."""
-    return np.sort(numbers, kind="stable")
 
 
 def _mark(*texts: str) -> int:

@@ -117,6 +117,21 @@ def test_stored_states_are_those_that_writing_reaches(decoder, columns, file):
 
 
 @torch.no_grad()
+def test_states_of_segments_that_are_less_relevant_are_farther(columns, file):
+    """Products with a state shrink by mismatch · (1 - relevance); its squared length stays."""
+    model, texts, memory = network("transformer", columns), sentences(4, 9), TranslationMemory(file)
+    plain, scaled = (bound(model, columns, file, mismatch=one).start(batch_of(columns, texts)) for one in (0.0, 0.3))
+    assert_close(plain.lengths, scaled.lengths)
+    for row, text in enumerate(texts):
+        relevance = {one.match: one.relevance for one in memory.related(text, threshold=30, limit=16)}
+        used = plain.slots[row] >= 0
+        of_segments = torch.tensor([relevance[one] for one in plain.matches[row]], dtype=torch.double)
+        factors = 1 - 0.3 * (1 - of_segments[plain.owners[row][used]])
+        assert_close(scaled.keys[row][used], plain.keys[row][used] * factors.unsqueeze(-1), rtol=1e-6, atol=1e-7)
+        assert of_segments.min() < 0.6
+
+
+@torch.no_grad()
 @pytest.mark.parametrize("search", ["greedy", "beam"])
 @pytest.mark.parametrize("decoder", DECODERS)
 def test_batch_mates_do_not_matter(decoder, search, columns, file):

@@ -1,5 +1,6 @@
 """A translation memory: what is added is found, by equal and by similar text, whatever is killed."""
 
+import math
 import multiprocessing
 import os
 import random
@@ -57,15 +58,67 @@ def test_words_that_decide_nothing_are_not_read(memory, monkeypatch):
     """Where no segment has one of the rarest words, none can be similar, and frequent words stay unread."""
     memory.add([Unit(f"frequent word {number}", "x") for number in range(9)])
     memory.add([Unit("seldom seen", "y")])
-    read, whole = [], memory._postings
-    monkeypatch.setattr(memory, "_postings", lambda *given: read.append(given) or whole(*given))
+    read, whole = [], memory._index._postings
+    monkeypatch.setattr(memory._index, "_postings", lambda *given: read.append(given) or whole(*given))
     assert memory.search("seldom frequent word unheard of here", threshold=50) == []
     assert len(read) == 1
     assert [one.source for one in memory.search("frequent word 3 3", threshold=50)][:1] == ["frequent word 3"]
 
 
+def test_relevance_is_similarity_and_the_share_of_rare_words(memory):
+    """Brute force: the mean of the similarity and of the share of log(1 + segments / segments with the word)."""
+    texts = [*dict.fromkeys(sentences(40, 5))]
+    memory.add(Unit(text, text.upper()) for text in texts)
+    often = {word: sum(word in text.split() for text in texts) for word in WORDS}
+    for text in [*sentences(20, 6), texts[3], "unheard of cat"]:
+        words = text.split()
+        rarity = {word: math.log1p(len(texts) / often.get(word, 1)) for word in words}
+        wanted = {}
+        for other in texts:
+            shared = sum(rarity[word] for word in {*words} & {*other.split()})
+            alike = min(99, likeness(words, other.split())) / 100
+            if shared and len(other.split()) <= 4 * len(words) + 4:  # others are too long
+                wanted[other] = 1.0 if other == text else (alike + shared / sum(rarity.values())) / 2
+        found = memory.related(text, threshold=1, limit=40)
+        assert {one.match.source: pytest.approx(one.relevance, abs=1e-9) for one in found} == {
+            other: value for other, value in wanted.items() if value >= 0.01
+        }
+        assert [one.relevance for one in found] == sorted((one.relevance for one in found), reverse=True)
+        assert memory.related(text, threshold=1, limit=5) == found[:5]
+        assert memory.related(text, threshold=40, limit=40) == [one for one in found if one.relevance >= 0.4]
+
+
+def test_the_nearest_in_length_of_segments_with_all_words_are_related(memory):
+    memory.add([Unit("Cancel", "x"), Unit("Cancel!", "y"), Unit("...", "z")])
+    memory.add(Unit(f"Cancel the download number {number} of today", "x") for number in range(600))
+    assert [one.relevance for one in memory.related("Cancel", threshold=10, limit=2)] == [1.0, pytest.approx(0.995)]
+    assert [one.match.target for one in memory.related("...", threshold=10, limit=2)] == ["z"]
+    memory.add([Unit(f"cancel {' '.join(map(str, range(40)))}", "long")])
+    assert all(one.match.target == "x" for one in memory.related("Cancel it", threshold=1, limit=600)[2:])
+
+
+def test_removed_segments_are_not_related_and_take_no_place(memory):
+    texts = [f"Press the red button now {'!' * number}" for number in range(700)]
+    memory.add(Unit(text, "x") for text in ["Press the red button", *texts])
+    for text in texts:
+        memory.remove(text, "x")
+    memory.add([Unit("Press the red button", "x")] * 3, newest=True)
+    assert [one.match.source for one in memory.related("Press the red button now", threshold=10, limit=4)] == [
+        "Press the red button"
+    ]
+
+
+def test_frequent_words_find_no_related_segments(memory, monkeypatch):
+    memory.add([Unit(f"frequent {number}", "x") for number in range(9)])
+    assert len(memory.related("frequent", threshold=1, limit=20)) == 9
+    monkeypatch.setattr("regard.memory.similarity._READ", 8)
+    assert memory.related("frequent", threshold=1, limit=20) == []
+    assert [one.match.source for one in memory.related("frequent 3", threshold=1, limit=20)] == ["frequent 3"]
+    assert memory.related("", threshold=1, limit=20) == []
+
+
 def test_joined_blocks_hold_the_same(memory, monkeypatch):
-    monkeypatch.setattr("regard.memory.store._LOOSE", 50)
+    monkeypatch.setattr("regard.memory.similarity._LOOSE", 50)
     texts = [*dict.fromkeys(sentences(200, 3))]
     for text in texts:
         memory.add([Unit(text, "x")])

@@ -20,7 +20,7 @@ from regard.data.packing import chunks
 from regard.decoding.features.feature import Feature, Surroundings
 from regard.decoding.features.tables import source_column, target_column
 from regard.errors import ConfigError
-from regard.memory import TranslationMemory
+from regard.memory import RelatedSegment, TranslationMemory
 from regard.models import Generator
 from regard.ops.kernels.packing import caches_of
 from regard.ops.kernels.search import NearestStates
@@ -49,8 +49,8 @@ class ForcedSegment(NamedTuple):
 class SegmentStates(NamedTuple):
     """The datastore of each sentence: the states of its segments one behind the other."""
 
-    keys: Tensor  # (sentences, places, dim)
-    lengths: Tensor  # (sentences, places) their squared lengths
+    keys: Tensor  # (sentences, places, dim), scaled by the relevance of their segments
+    lengths: Tensor  # (sentences, places) the squared lengths of the states
     slots: Tensor  # (sentences, places) → the next piece, a place in `pieces`; -1: padding
     pieces: Tensor  # (sentences, distinct) next pieces, rising, PAD behind them
     owners: Tensor  # (sentences, places) → the segment, a place in `matches`
@@ -65,10 +65,11 @@ class SegmentStates(NamedTuple):
 class NearestSegmentsFeature(Feature):
     """log((1 - w) p(piece) + w q(piece)) - log p(piece), q by the nearest decoder states of similar segments.
 
-    The segments of a memory that are most like the source are forced through the model. With relative squared
-    distances d = |s - s'|² / (|s|² + |s'|²) of the current state to theirs, q gives the piece behind each of the
-    `neighbours` nearest states a share exp(-d / temperature), and w = max_weight · max(0, 1 - min d / radius). The
-    paper has one constant for both, and absolute distances.
+    The segments of a memory that are most relevant to the source are forced through the model. The current state s has
+    the relative squared distance d = 1 - 2 c s·s' / (|s|² + |s'|²) to each of their states s'. c = 1 - mismatch · (1 -
+    relevance of the segment), so that a state of a less relevant segment must be nearer. q gives the piece behind each
+    of the `neighbours` nearest states a share exp(-d / temperature), and w = max_weight · max(0, 1 - min d / radius).
+    The paper has one constant for both, absolute distances, and c = 1.
     """
 
     name = _NAME
@@ -78,17 +79,26 @@ class NearestSegmentsFeature(Feature):
         self,
         *,
         memory: Annotated[Path | None, Doc("Translation memory, as regard memory add writes it.")] = None,
-        segments: Annotated[Size, Doc("Maximum number of segments for a sentence.")] = 8,
-        threshold: Annotated[int, Ge(1), Le(100), Doc("Minimum similarity of a segment, in per cent.")] = 50,
+        segments: Annotated[Size, Doc("Maximum number of segments for a sentence.")] = 16,
+        threshold: Annotated[int, Ge(1), Le(100), Doc("Minimum relevance of a segment, in per cent.")] = 30,
         neighbours: Annotated[Size, Doc("Number of nearest states.")] = 8,
         temperature: Annotated[Positive, Doc("Temperature of the shares of states, by relative distance.")] = 0.005,
         radius: Annotated[
             float, Gt(0), Le(_FARTHEST), Doc("Relative squared distance from which a state has no weight.")
+        ] = 0.5,
+        mismatch: Annotated[
+            float,
+            Ge(0),
+            Lt(1),
+            Doc(
+                "Reduction of the product with states of a segment of relevance 0; less for more relevant ones; 0: off."
+            ),
         ] = 0.4,
         max_weight: Annotated[float, Gt(0), Lt(1), Doc("Weight of the segments at distance 0.")] = 0.9,
     ) -> None:
         self.memory, self.segments, self.threshold = memory, segments, threshold
         self.neighbours, self.temperature, self.radius, self.max_weight = neighbours, temperature, radius, max_weight
+        self.mismatch = mismatch
         self._store: SegmentStore
 
     def bind(self, run: Surroundings) -> "NearestSegmentsFeature":
@@ -104,7 +114,7 @@ class NearestSegmentsFeature(Feature):
 
     def start(self, batch: Batch) -> SegmentStates:
         """Force the segments of each sentence through the model."""
-        return self._store.states(batch, self.threshold, self.segments)
+        return self._store.states(batch, self.threshold, self.segments, self.mismatch)
 
     def step(self, step: Step, ids: Tensor, state: SegmentStates) -> tuple[Tensor, SegmentStates]:
         if step.states is None:
@@ -190,18 +200,18 @@ class SegmentStore:
         self._lock, self._bytes = threading.Lock(), 0
         self._kept = OrderedDict[tuple[str, _Pair], ForcedSegment]()  # by route
 
-    def states(self, batch: Batch, threshold: int, limit: int) -> SegmentStates:
+    def states(self, batch: Batch, threshold: int, limit: int, mismatch: float) -> SegmentStates:
         """Return the datastore of each sentence of a batch."""
         device = batch.lines.device
         rows = [ids[known].tolist()[:-1] for ids, known in zip(*batch.sequences("source"), strict=True)]
         matches = [self._matches(given_text(self.source.decode(row)), threshold, limit) for row in rows]
-        forced = self._forced({(one.source, one.target) for some in matches for one in some}, batch)
+        forced = self._forced({(one.match.source, one.match.target) for some in matches for one in some}, batch)
         lines = torch.arange(len(rows), device=device)
-        if not forced:  # most sentences, where a text repeats itself little
+        if not forced:
             nothing, no_state = batch.lines.new_zeros(len(rows), 0), torch.zeros(len(rows), 0, 1, device=device)
             return SegmentStates(no_state, no_state[..., 0], nothing, nothing, nothing, ((),) * len(rows), lines)
-        kept = tuple(tuple(one for one in some if (one.source, one.target) in forced) for some in matches)
-        found = [[forced[one.source, one.target] for one in some] for some in kept]
+        kept = [[one for one in some if (one.match.source, one.match.target) in forced] for some in matches]
+        found = [[forced[one.match.source, one.match.target] for one in some] for some in kept]
         dim = next(iter(forced.values())).states.shape[1]
         no_states, no_pieces = torch.zeros(0, dim, device=device), batch.lines.new_zeros(0)
         keys = [torch.cat([no_states, *(one.states for one in some)]) for some in found]
@@ -211,19 +221,22 @@ class SegmentStore:
             for some in found
         ]
         distinct, padded = [one.unique(return_inverse=True) for one in following], _padded(keys, 0)
+        relevance = _padded([torch.tensor([one.relevance for one in some], device=device) for some in kept], 0)
+        scales = 1 - mismatch * (1 - relevance.gather(1, _padded(owners, 0)))
+        lengths = padded.square().sum(dim=-1)
         return SegmentStates(
-            padded,
-            padded.square().sum(dim=-1),
+            padded.mul_(scales.unsqueeze(-1)),
+            lengths,
             _padded([slots for _, slots in distinct], -1),
             _padded([pieces for pieces, _ in distinct], PAD),
             _padded(owners, 0),
-            kept,
+            tuple(tuple(one.match for one in some) for some in kept),
             lines,
         )
 
-    def _matches(self, text: str, threshold: int, limit: int) -> list[MemoryMatch]:
+    def _matches(self, text: str, threshold: int, limit: int) -> list[RelatedSegment]:
         with self._lock:  # of the connection
-            return self.memory.search(text, threshold=threshold, limit=limit) if text.strip() else []
+            return self.memory.related(text, threshold=threshold, limit=limit) if text.strip() else []
 
     def _forced(self, pairs: AbstractSet[_Pair], batch: Batch) -> dict[_Pair, ForcedSegment]:
         """Return the states of segments along a batch's route; those that are too long for the model are left out."""
