@@ -5,9 +5,10 @@
 
 Trains a start on the English-German pairs of Tatoeba, unless one is given, then fine-tunes it by the defaults of
 `regard train --from` on pairs of each domain, with the old text in every second batch (mixed), without (new_only), by
-low-rank factors and by biases alone, and trains from scratch on the same pairs. All are evaluated by greedy search on
-test sets of both domains; differences from the start have 95 % intervals by paired bootstrap. After an interruption the
-same command goes on. The table is README.md of the folder.
+low-rank factors and by biases alone, and trains from scratch on the same pairs. The loss of old text is watched on
+other pairs than those by which a start that it trains is selected. All are evaluated by greedy search on test sets of
+both domains; differences from the start have 95 % intervals by paired bootstrap. After an interruption the same command
+goes on. The table is README.md of the folder.
 """
 
 import argparse
@@ -32,6 +33,7 @@ METHODS = {
     "scratch": [],
 }
 OLD = "old"
+PARTS = ("train", "dev", "held", "test")
 GREEDY = ["decoding.search=greedy"]
 TED_TRAIN = ("TED.dev2010", "TED.tst2010", "TED.tst2011", "TED.tst2012")
 
@@ -97,6 +99,10 @@ def measured(
     run = given.folder / "-".join(map(str, (domain, pairs, method, seed)))
     sides = {side: some_lines(texts[domain][f"train.{side}"], pairs) for side in ("en", "de")}
     changes = [*METHODS[method], f"training.seed={seed}", "training.threads=1"]
+    if method not in ("scratch", "new_only"):
+        sets = (("source", "en"), ("target", "de"))
+        parts = (("train", "train"), ("dev", "held"))
+        changes += [f"data.old.{to}.{side}={texts[OLD][f'{part}.{code}']}" for to, part in parts for side, code in sets]
     if method == "scratch" and given.scratch_minutes:
         changes.append(f"training.max_core_minutes={given.scratch_minutes:g}")
     if not (run / "final.json").exists():
@@ -155,12 +161,10 @@ def written(folder: Path, test: int, domains: Domains | None = None) -> dict[str
     found: dict[str, dict[str, Path]] = {}
     for name, read in (domains or {OLD: tatoeba, **DOMAINS}).items():
         place = folder / "texts" / name
-        found[name] = {
-            f"{part}.{side}": place / f"{part}.{side}" for part in ("train", "dev", "test") for side in ("en", "de")
-        }
-        if place.exists():
+        found[name] = {f"{part}.{side}": place / f"{part}.{side}" for part in PARTS for side in ("en", "de")}
+        if all(found[name][f"{part}.en"].exists() for part in read()):
             continue
-        place.mkdir(parents=True)
+        place.mkdir(parents=True, exist_ok=True)
         for part, pairs in read().items():
             for number, side in enumerate(("en", "de")):
                 lines = [pair[number] for pair in (pairs[:test] if part == "test" else pairs)]
@@ -191,9 +195,9 @@ def shuffled(pairs: Sequence[Pair]) -> list[Pair]:
 
 
 def tatoeba() -> dict[str, list[Pair]]:
-    """Return all parts; 500 pairs for the dev set."""
+    """Return all parts; the start is selected by 500 pairs of the dev set, and adaptations by 1,000 others."""
     parts = {part: shuffled(sides(f"tatoeba_en-de/{part}")) for part in ("train", "dev", "test")}
-    return {**parts, "dev": parts["dev"][:500]}
+    return {**parts, "dev": parts["dev"][:500], "held": parts["dev"][500:1500]}
 
 
 def sides(name: str) -> list[Pair]:

@@ -233,7 +233,7 @@ LINES = {  # of each folder, with 60 to 160 lines of room: changes touch the row
     "tests/helpers": 4_100,
     "tests/layers": 4_200,
     "tests/learn": 700,
-    "tests/memory": 400,
+    "tests/memory": 450,
     "tests/models": 3_200,
     "tests/objectives": 2_100,
     "tests/ops": 1_000,
@@ -246,7 +246,7 @@ LINES = {  # of each folder, with 60 to 160 lines of room: changes touch the row
     "tests/statistical": 2_300,
     "tests/tasks": 3_650,
     "tests/text": 1_400,
-    "tests/training": 3_600,
+    "tests/training": 3_650,
     "website": 700,
 }
 BOUNDS = {  # as measured; all may only fall

@@ -31,7 +31,7 @@ _READINGS, _UPDATES = 20, (200, 4_000)  # epochs of the new text, and bounds of 
 _RATE, _LARGEST_RATE = 0.08, 1e-3  # learning rate times the width of the model: 6e-4 for 128, 1.6e-4 for 512
 _FEW_WEIGHTS = 5  # times that rate, where low-rank factors or biases alone are trained
 _VALIDATIONS, _PATIENCE = 16, 5
-_START_MEANS = 3  # with a quarter, a half and three quarters of the change
+_START_MEANS = 7  # with an eighth of the change, a quarter, and so on: old text's loss is not linear in it
 _BATCH = {5_000: 1_024, _FEW: 2_048}  # tokens of a batch below so many pairs
 _LARGE_BATCH = 4_096
 

@@ -234,7 +234,7 @@ def validated(ready: Prepared, made: Built, begun: Started) -> Validated:
     ready.say(f"{size if count >= _COUNTED else ''}run {folder}")
     links = partial(training_links, experiment, folder, ready.columns, ready.say)
     objective = objective_of(experiment, model, task, links).to(world.device)
-    higher = selects_by_choice(validation) or measure_of(task, experiment.training.metric).higher_is_better is True
+    higher = measure_of(task, experiment.training.metric).higher_is_better is True
     halvings = ready.rehearsal.halvings(world.device) if ready.new else 0
     return Validated(objective, validation, higher, continues, halvings)
 

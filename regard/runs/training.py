@@ -210,14 +210,11 @@ def _stages(ready: Prepared) -> tuple[Prepared, Built, Started, Validated]:
 
 
 def _trainer(ready: Prepared, made: Built, begun: Started, evaluated: Validated) -> Trainer:
-    settings = ready.experiment.training
-    if selects_by_choice(evaluated.validation):
-        settings = replace(settings, metric=CHOICE)
     return Trainer(
         made.model,
         evaluated.objective,
         begun.batches,
-        settings=settings,
+        settings=ready.experiment.training,
         run=ready.folder.path,
         validate=evaluated.validation,
         higher_is_better=evaluated.higher_is_better,
@@ -225,6 +222,7 @@ def _trainer(ready: Prepared, made: Built, begun: Started, evaluated: Validated)
         world=ready.world,
         halvings=evaluated.halvings,
         validate_start=evaluated.continues and evaluated.validation is not None,
+        criterion=CHOICE if selects_by_choice(evaluated.validation) else None,
     )
 
 

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from regard.config import write_checked
 from regard.errors import CheckpointError
 from regard.training import checkpoint as files
-from regard.training.model_selection import EarlyStopping
+from regard.training.model_selection import EarlyStopping, Rankings
 from regard.training.progress import Progress
 from regard.training.settings import TrainingSettings
 from regard.training.shards import Tensors, load_whole
@@ -48,73 +48,78 @@ class BestCheckpoints:
         (self.run / files.FINAL).unlink(missing_ok=True)
         files.remove(self.mean)
 
-    def keep(self, update: int, best: EarlyStopping) -> None:
-        """Remove the checkpoints of all updates but one, the best, and the last to be averaged."""
+    def keep(self, update: int, rankings: Rankings) -> None:
+        """Remove all checkpoints but those of an update, of both rankings, and of the start, if it is to be mixed."""
         start = [0] if self.settings.start_means else []
-        kept = {files.step_folder(self.run, one) for one in [update, *best.kept, *start]}
+        kept = {files.step_folder(self.run, one) for one in [update, *rankings.kept, *start]}
         for folder in files.steps(self.run):
             if folder not in kept:
                 files.remove(folder)
 
-    def forget_damaged(self, best: EarlyStopping) -> None:
-        """Drop updates from a ranking whose checkpoints are damaged or gone."""
-        for update in best.kept:
+    def forget_damaged(self, rankings: Rankings) -> None:
+        """Drop updates from rankings whose checkpoints are damaged or gone."""
+        for update in sorted(rankings.kept):
             folder = files.step_folder(self.run, update)
             try:
                 files.load_checkpoint(folder, training=False)
             except CheckpointError as error:
                 if folder.exists():  # else a later checkpoint, now damaged, took its place
                     self.progress.warn(f"{folder}: {error.problem}")
-                best.forget(update)
+                rankings.forget(update)
 
-    def average(self, best: EarlyStopping, update: int, evaluate: Callable[[], Mapping[str, float]]) -> float | None:
+    def average(
+        self,
+        rankings: Rankings,
+        update: int,
+        evaluate: Callable[[], Mapping[str, float]],
+        start_means: int = 0,
+    ) -> float | None:
         """Return the score of the best mean of checkpoints, saved if it is better than the best of all; else None.
 
-        `evaluate` scores the weights that are in the model. The model itself is left as it was.
+        `evaluate` scores the weights that are in the model. `start_means`: means with the start to try. The model
+        itself is left as it was.
         """
-        ranking, metric, before = copy(best), self.settings.metric, Tensors()
+        ranking, before = copy(rankings.best), Tensors()
         found: tuple[_Mean, float] | None = None
         try:
-            for mean in self._means(ranking, update + 1):
+            for mean in self._means(rankings.gains, start_means):
                 before = before or {name: tensor.clone() for name, tensor in self.model.state_dict().items()}
                 load_whole(self.model, mean.weights)
                 scores = evaluate()
-                if ranking.add(scores[metric], update + 1, scores.get("loss")):
-                    found = mean, scores[metric]
+                if ranking.add(scores[ranking.metric], update + 1, scores.get("loss")):
+                    found = mean, scores[ranking.metric]
         except CheckpointError as error:
-            self.progress.warn(f"{error}; the {self.settings.average_of} are not averaged")
+            self.progress.warn(f"{error}; no more means are tried")
         if found is not None:
             (name, updates, weights), score = found
             load_whole(self.model, weights)
             if self._save({"update": update, "averaged": updates, "score": score}):
-                self.progress.say(f"{name} has {metric} {score:.2f} and is kept")
+                self.progress.say(f"{name} has {ranking.metric} {score:.2f} and is kept")
             else:
                 found = None
         if before:
             self.model.load_state_dict(before)
         return found and found[1]
 
-    def _means(self, ranking: EarlyStopping, number: int) -> Iterator[_Mean]:
-        """Yield the mean of the best or of the last, then means of the start and the best, or that mean.
-
-        `number`: as which the means are ranked.
-        """
-        which, parts = self.settings.average_of, self.settings.start_means
-        trained = [one for one in ranking.updates if one]
-        mean = ranking.latest[::-1] if which == "last" else ranking.updates[: self.settings.average]
-        if len(mean) > 1:
-            yield _Mean(f"the mean of the {len(mean)} {which}", mean, average([self._weights(one) for one in mean]))
+    def _means(self, ranking: EarlyStopping, parts: int) -> Iterator[_Mean]:
+        """Yield the mean of the best or of the last, then means of the start and those of them that were trained."""
+        which = self.settings.average_of
+        chosen = ranking.latest[::-1] if which == "last" else ranking.updates[: self.settings.average]
+        if len(chosen) > 1:
+            yield _Mean(f"the mean of the {len(chosen)} {which}", chosen, self._mean_of(chosen))
+        trained = [one for one in chosen if one] or [one for one in ranking.updates if one][:1]
         if not (parts and trained and files.step_folder(self.run, 0).exists()):
             return
-        chosen = mean if ranking.updates[:1] == [number] else trained[:1]
-        start, last = self._weights(0), average([self._weights(one) for one in chosen])
+        self.progress.say(f"trying {parts} means of the start and the trained weights")
+        start, last = self._mean_of([0]), self._mean_of(trained)
         for place in range(parts, 0, -1):
             part = place / (parts + 1)
             name = f"the mean of the start ({1 - part:.0%}) and the trained weights ({part:.0%})"
-            yield _Mean(name, [0, *chosen], average([start, last], [1 - part, part]))
+            yield _Mean(name, [0, *trained], average([start, last], [1 - part, part]))
 
-    def _weights(self, update: int) -> Tensors:
-        return files.load_checkpoint(files.step_folder(self.run, update), training=False).model
+    def _mean_of(self, updates: Sequence[int]) -> Tensors:
+        folders = [files.step_folder(self.run, one) for one in updates]
+        return average([files.load_checkpoint(one, training=False).model for one in folders])
 
     def write(self, reason: str, update: int, best: EarlyStopping, averaged: float | None) -> tuple[Path, float | None]:
         """Names the mean, else the best, else the last: its folder and its score. Raises CheckpointError."""
@@ -124,7 +129,7 @@ class BestCheckpoints:
         elif best.ranked:
             score = best.ranked[0].score
             folder = files.step_folder(self.run, best.ranked[0].update)
-        named = {"checkpoint": folder.name, "metric": self.settings.metric, "score": score, "reason": reason}
+        named = {"checkpoint": folder.name, "metric": best.metric, "score": score, "reason": reason}
         self.world.by_first(lambda: _write_final(self.run / files.FINAL, named))
         return folder, score
 

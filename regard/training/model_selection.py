@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Mapping
 from copy import copy
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
@@ -96,6 +97,38 @@ class EarlyStopping:
         return -one.score if self.higher_is_better else one.score, loss, one.update
 
 
+class Rankings(NamedTuple):
+    """Validations, ranked by the criterion and by the metric; the same ranking where no criterion is given."""
+
+    best: EarlyStopping  # by the criterion: which weights are selected
+    gains: EarlyStopping  # by the metric: when training ends early, and which weights are averaged
+
+    def add(self, scores: Scores, update: int, *, waiting: bool = True) -> bool:
+        """Note a validation; True if it is the best so far."""
+        added = [one.add(scores[one.metric], update, scores.get("loss"), waiting=waiting) for one in self.distinct]
+        return added[0]
+
+    @property
+    def distinct(self) -> list[EarlyStopping]:
+        """One or both."""
+        return [self.best] if self.best is self.gains else [*self]
+
+    @property
+    def kept(self) -> set[int]:
+        """Updates whose checkpoints are needed."""
+        return {update for one in self.distinct for update in one.kept}
+
+    def forget(self, update: int) -> None:
+        """Drop an update whose checkpoint there is not."""
+        for one in self.distinct:
+            one.forget(update)
+
+    def copied(self) -> "Rankings":
+        """Return rankings to which may be added."""
+        best = copy(self.best)
+        return Rankings(best, best if self.best is self.gains else copy(self.gains))
+
+
 class ModelSelection:
     """Validates a model every `validate_every` updates and ranks the updates by their scores."""
 
@@ -108,16 +141,17 @@ class ModelSelection:
         world: World = ONE_PROCESS,
         *,
         higher_is_better: bool = False,
+        criterion: str | None = None,
     ) -> None:
+        """`higher_is_better` belongs to the metric. `criterion` names another score that selects the weights; higher is
+        better.
+        """
         self.model, self.validate, self.settings = model, validate, settings
         self.progress, self.world = progress, world
-        self.best = EarlyStopping(
-            settings.metric,
-            settings.keep_best,
-            settings.patience,
-            higher_is_better=higher_is_better,
-            keep_last=settings.average if settings.average_of == "last" else 0,
-        )
+        last = settings.average if settings.average_of == "last" else 0
+        ranking = partial(EarlyStopping, keep=settings.keep_best, patience=settings.patience, keep_last=last)
+        gains = ranking(settings.metric, higher_is_better=higher_is_better)
+        self.rankings = Rankings(ranking(criterion, higher_is_better=True) if criterion else gains, gains)
         self.due = False  # a validation of the current update has still to be made
         self.evaluated = -1  # the update of the last complete validation
 
@@ -152,31 +186,33 @@ class ModelSelection:
     def rank(self, scores: Scores, place: Mapping[str, Any], *, waiting: bool = True) -> None:
         """Rank the update of `place` by its scores, and log them; patience runs out only where it is `waiting`."""
         self.due, self.evaluated = False, place["update"]
-        self._rank(scores, place, self.best, waiting=waiting)
+        self._rank(scores, place, self.rankings, waiting=waiting)
 
-    def ranking_with(self, scores: Scores, place: Mapping[str, Any]) -> EarlyStopping:
-        """Return the ranking with one more update.
+    def rankings_with(self, scores: Scores, place: Mapping[str, Any]) -> Rankings:
+        """Return the rankings with one more update.
 
-        `best` is left as it is: resuming from here reproduces an uninterrupted run.
+        `rankings` are left as they are: resuming from here reproduces an uninterrupted run.
         """
-        best = copy(self.best)
-        self._rank(scores, place, best)
-        return best
+        found = self.rankings.copied()
+        self._rank(scores, place, found)
+        return found
 
     def forget(self, update: int) -> None:
         """Drop an update whose checkpoint could not be written."""
-        self.best.forget(update)
+        self.rankings.forget(update)
         self.evaluated = -1
 
     def state(self) -> dict[str, Any]:
         """For a checkpoint."""
-        return {"best": self.best.state(), "due": self.due, "validated": self.evaluated}
+        best, *gains = [one.state() for one in self.rankings.distinct]
+        return {"best": best, **({"gains": gains[0]} if gains else {}), "due": self.due, "validated": self.evaluated}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on from a saved state."""
-        self.best.restore(state["best"])
+        self.rankings.best.restore(state["best"])
+        if self.rankings.gains is not self.rankings.best and "gains" in state:  # which a checkpoint of before lacks
+            self.rankings.gains.restore(state["gains"])
         self.due, self.evaluated = state["due"], state["validated"]
 
-    def _rank(self, scores: Scores, place: Mapping[str, Any], best: EarlyStopping, *, waiting: bool = True) -> None:
-        first = best.add(scores[self.settings.metric], place["update"], scores.get("loss"), waiting=waiting)
-        self.progress.validation({**place, **scores}, first)
+    def _rank(self, scores: Scores, place: Mapping[str, Any], rankings: Rankings, *, waiting: bool = True) -> None:
+        self.progress.validation({**place, **scores}, rankings.add(scores, place["update"], waiting=waiting))

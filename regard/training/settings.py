@@ -108,7 +108,7 @@ class TrainingSettings:
     ] = "best"
     start_means: Annotated[
         Count,
-        Doc("Number of means of the start and the best weights to try at the end of a fine-tuning (WiSE-FT)."),
+        Doc("Number of means of the start and the averaged checkpoints to try at the end of fine-tuning (WiSE-FT)."),
     ] = 0
     save_every_minutes: Annotated[NotNegative, Doc("Interval between saves of the training state, in minutes.")] = 10.0
     seed: Annotated[Seed, Doc("Random seed."), Fixed()] = 1

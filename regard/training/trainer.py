@@ -29,7 +29,7 @@ from regard.training.clock import (
     updates_in_time,
 )
 from regard.training.interrupt import Interrupted, Interruption, listening_to_signals
-from regard.training.model_selection import EarlyStopping, ModelSelection, Scores, Validate
+from regard.training.model_selection import ModelSelection, Rankings, Scores, Validate
 from regard.training.progress import LogWindow, Progress, remaining
 from regard.training.schedules import Schedule, Scheduled
 from regard.training.settings import LIMITS, TrainingSettings
@@ -37,6 +37,7 @@ from regard.training.updater import Updater
 from regard.training.world import ONE_PROCESS, World
 
 _NEVER = 0  # in place of the updates that are allowed: a run of an earlier version goes on with its own warm-up
+_MEANS = 0.2  # of a time limit: for means of the start and the trained weights
 _SLOWER = 0.8  # of the updates that a time seemed to allow: a warm-up is shortened again where it allows fewer
 
 
@@ -68,9 +69,12 @@ class Trainer:
         world: World = ONE_PROCESS,
         halvings: int = 0,
         validate_start: bool = False,
+        criterion: str | None = None,
     ) -> None:
-        """`higher_is_better` is of the metric in the settings; a loss is better the smaller it is. With `halvings` each
-        batch is halved that many times, since a whole one would not fit into memory.
+        """`higher_is_better` is of the metric in the settings; a loss is better the smaller it is.
+
+        `criterion` is a score that selects the weights in its place; patience counts validations without a better
+        metric. With `halvings` each batch is halved that many times, since a whole one would not fit into memory.
         `validate_start` ranks the weights before the first update, too.
 
         With several processes, all of them build one, with the same weights.
@@ -81,7 +85,7 @@ class Trainer:
         self.updater = Updater(model, objective, settings, world, halvings=halvings)
         self.scheduled = Scheduled(settings, model, objective)
         self.selection = ModelSelection(
-            model, validate, settings, self.progress, world, higher_is_better=higher_is_better
+            model, validate, settings, self.progress, world, higher_is_better=higher_is_better, criterion=criterion
         )
         self.best_checkpoints = BestCheckpoints(model, settings, run, self.progress, world)
         self.validate_start = validate_start
@@ -142,8 +146,9 @@ class Trainer:
         with self._open, listening_to_signals(self._interruption):
             reason = self._loop()
             self._save(needed=True)
-            best = self._final_ranking()
-            averaged = self.best_checkpoints.average(best, self.update, self._final_scores)
+            rankings = self._final_rankings()
+            averaged = self.best_checkpoints.average(rankings, self.update, self._final_scores, self._start_means())
+        best = rankings.best
         folder, score = self.best_checkpoints.write(reason, self.update, best, averaged)
         last = best.updates[:1] == [self.update] and not best.waited
         rising = "" if not last else "still improving" if len(best.updates) > 1 else "validated once"
@@ -168,13 +173,20 @@ class Trainer:
         """Return why training ends here; "" where one more update and the validations of the end fit the limits."""
         spent = self.clock.spent + self._ending()
         reached = limit_reached(self.settings, self.update, epoch_of(self.place), spent)
-        return reached or self.selection.best.ended or self.updater.turns.ended
+        return reached or self.selection.rankings.gains.ended or self.updater.turns.ended
 
     def _ending(self) -> ClockTime:
         """Return the time of validating one more update and the means, each as long as the last validation."""
         lacks = self.selection.lacks(self.update + 1)
-        averages = min(len(self.selection.best.updates) + lacks, self.settings.average) > 1
-        return sum([self.validation] * (lacks + averages + self.settings.start_means), ClockTime())
+        averages = min(len(self.selection.rankings.gains.updates) + lacks, self.settings.average) > 1
+        return sum([self.validation] * (lacks + averages + self._start_means()), ClockTime())
+
+    def _start_means(self) -> int:
+        """Return the number of means with the start to try: as many as are wanted, in a fifth of a time limit."""
+        wall, core = self.settings.max_minutes, self.settings.max_core_minutes
+        limits = [(wall, self.validation.wall), (core, self.validation.core)]
+        fitting = [int(_MEANS * 60 * limit / max(1e-9, each)) for limit, each in limits if limit]
+        return min([self.settings.start_means, *fitting])
 
     def _updates_of_epochs(self, epochs: int) -> int:
         """Return the updates in `epochs` epochs, or a number for which no warm-up is too long."""
@@ -259,15 +271,15 @@ class Trainer:
             return
         self.selection.rank(scores, self._place(), waiting=self.update >= self.updater.turns.rise)
         for schedules in (self.updater.turns, self.scheduled):
-            schedules.observe(scores[self.settings.metric], self.selection.best.higher_is_better)
+            schedules.observe(scores[self.settings.metric], self.selection.rankings.gains.higher_is_better)
         if not self._save():
             self.selection.forget(self.update)
 
-    def _final_ranking(self) -> EarlyStopping:
-        """The ranking with the last update, also where no validation fell on it."""
+    def _final_rankings(self) -> Rankings:
+        """The rankings with the last update, also where no validation fell on it."""
         if not self.selection.lacks(self.update):
-            return self.selection.best
-        return self.selection.ranking_with(self._final_scores(), self._place())
+            return self.selection.rankings
+        return self.selection.rankings_with(self._final_scores(), self._place())
 
     def _final_scores(self) -> Scores:
         """The scores of the model as it is, when training itself is over."""
@@ -299,7 +311,7 @@ class Trainer:
             if not self.world.by_first(lambda: self._write(content, needed)):
                 return False
             self._saved = self.update
-        self.world.by_first(lambda: self.best_checkpoints.keep(self.update, self.selection.best))
+        self.world.by_first(lambda: self.best_checkpoints.keep(self.update, self.selection.rankings))
         return True
 
     def _write(self, content: files.Content, needed: bool) -> bool:
@@ -350,7 +362,7 @@ class Trainer:
             self._fit_warmup(state["allowed"])
         self._fit_schedules()
         self.scheduled.apply(max(1, self.update))  # a validation may come before the next update
-        self.best_checkpoints.forget_damaged(self.selection.best)
+        self.best_checkpoints.forget_damaged(self.selection.rankings)
 
     def _place(self) -> dict[str, Any]:
         """Return where training is, for the log."""

@@ -87,27 +87,33 @@ def tiny() -> Callable[..., Translator]:
 
 @pytest.fixture
 def trainer(tiny: Callable[..., Translator], batches: Callable[..., Batches], tmp_path: Path) -> Callable[..., Trainer]:
-    """A trainer of the tiny model that validates after each update; `scores` are its dev losses."""
+    """A trainer of the tiny model that validates after each update; `scores`: dev losses, or pairs with a criterion."""
     usual = {"validate_every": 1, "metric": "loss", "workers": 0, "average": 1, "patience": None, "log_every": 1}
 
     def make(
-        scores: Sequence[float] = (),
+        scores: Sequence[float | tuple[float, float]] = (),
         objective: Callable[[Context], Objective] = LikelihoodObjective,
         *,
         validate_start: bool = False,
         **changes: Any,
     ) -> Trainer:
-        losses = iter(scores)
+        found, twofold = iter(scores), isinstance(next(iter(scores), None), tuple)
         model = tiny()
+
+        def validate(_: Callable[[], bool]) -> dict[str, float]:
+            one = next(found)
+            return dict(zip(("loss", "choice"), one, strict=True)) if isinstance(one, tuple) else {"loss": one}
+
         return Trainer(
             model,
             objective(Context(model)),
             batches(),
             settings=TrainingSettings(**{**usual, **changes}),
             run=tmp_path,
-            validate=(lambda _: {"loss": next(losses)}) if scores else None,
+            validate=validate if scores else None,
             progress=Progress(tmp_path, quiet=True),
             validate_start=validate_start,
+            criterion="choice" if twofold else None,
         )
 
     return make

@@ -150,7 +150,7 @@ def test_a_score_that_only_stays_is_no_improvement(trainer, last, rising):
     made = trainer([0.0], max_updates=count, metric="f1")
     values = iter([(5.0, 3.0), (8.0, 2.0), (last, 1.0)][-count:])
     made.selection.validate = lambda _: dict(zip(("f1", "loss"), next(values), strict=True))
-    made.selection.best.higher_is_better = True
+    made.selection.rankings.best.higher_is_better = True
     report = made.prepare().train()
     assert (report.score, report.rising) == (max(last, 8.0), rising)
     assert report.checkpoint == files.step_folder(made.run, count - (last < 8))
@@ -190,7 +190,7 @@ def test_the_judgement_of_the_last_update_ends_no_patience_and_moves_no_schedule
         5.0,
         1.0,
     )
-    assert (made.selection.best.waited, made.selection.best.updates) == (0, [3])
+    assert (made.selection.rankings.best.waited, made.selection.rankings.best.updates) == (0, [3])
 
 
 def test_more_updates_than_are_wanted_now_are_told(trainer):
@@ -269,7 +269,7 @@ def test_a_damaged_checkpoint_is_told_and_the_one_before_taken(trainer, tmp_path
     resumed = trainer([9.0], keep_best=2, max_updates=3)
     resumed.prepare(resume=True).train()
     assert capfd.readouterr().err.count("is damaged") == 2
-    assert resumed.selection.best.updates == kept() == [2, 3]  # 1 was the second best, and is there no more
+    assert resumed.selection.rankings.best.updates == kept() == [2, 3]  # 1 was the second best, and is there no more
 
 
 def test_a_damaged_best_checkpoint_is_told_and_the_next_best_is_named(trainer, tmp_path, capfd):

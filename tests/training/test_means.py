@@ -11,6 +11,8 @@ from torch.testing import assert_close
 
 from regard.training import checkpoint as files
 from regard.training.best_checkpoints import average
+from regard.training.clock import ClockTime
+from regard.training.model_selection import ModelSelection
 
 
 def test_the_mean_may_be_taken_with_the_last(trainer):
@@ -51,7 +53,7 @@ def test_the_mean_may_be_of_the_last(trainer, tmp_path, score, name, kept):
 @pytest.mark.parametrize(
     ("means", "part"), [([2.5, 1.5, 1.8], 0.5), ([1.5, 1.8, 1.6], 0.75), ([2.5, 2.1, math.nan], None)]
 )
-def test_means_of_the_start_and_the_best_trained_weights_are_tried(trainer, tmp_path, means, part, kept):
+def test_means_of_the_start_and_the_best_trained_weights_are_tried(trainer, tmp_path, kept, means, part):
     made = trainer([2.0, 3.0, 4.0, *means], validate_start=True, max_updates=2, keep_best=2, start_means=3)
     report = made.prepare().train()
     assert kept() == [0, 1, 2]
@@ -65,7 +67,7 @@ def test_means_of_the_start_and_the_best_trained_weights_are_tried(trainer, tmp_
         torch.testing.assert_close(tensor, (1 - part) * start[name] + part * best[name])
 
 
-def test_means_of_the_start_are_of_the_mean_of_the_best_where_that_is_better(trainer, tmp_path):
+def test_means_of_the_start_are_of_the_mean_of_the_best(trainer, tmp_path):
     scores = [4.0, 3.0, 2.0, 1.0, 0.5]  # of the start, two updates, the mean of both, and half of its change
     made = trainer(scores, validate_start=True, max_updates=2, keep_best=3, average=2, start_means=1)
     report = made.prepare().train()
@@ -74,6 +76,49 @@ def test_means_of_the_start_are_of_the_mean_of_the_best_where_that_is_better(tra
     assert (found.state["averaged"], report.score) == ([0, 2, 1], 0.5)
     for name, tensor in found.model.items():
         torch.testing.assert_close(tensor, (start[name] + mean[name]) / 2)
+
+
+def test_the_mean_is_mixed_with_the_start_also_where_it_is_worse_than_the_best(trainer, tmp_path):
+    scores = [4.0, 3.0, 2.0, 2.5, 0.5]  # of the start, two updates, the mean of both, and half of its change
+    made = trainer(scores, validate_start=True, max_updates=2, keep_best=3, average=2, start_means=1)
+    found = files.load_checkpoint(made.prepare().train().checkpoint)
+    start, *both = (files.load_checkpoint(files.step_folder(tmp_path, one)).model for one in (0, 1, 2))
+    assert all(torch.allclose(one, (start[name] + average(both)[name]) / 2) for name, one in found.model.items())
+
+
+def test_means_are_of_the_best_by_the_metric_and_selected_by_the_criterion(trainer, kept):
+    """Losses fall, and the criterion is against all trained weights, until half of the change is left."""
+    scores = [(5.0, 1.0), (4.0, 0.5), (3.0, 0.4), (2.0, 0.3), (3.5, 2.0)]
+    made = trainer(scores, validate_start=True, max_updates=3, keep_best=1, patience=2, start_means=1)
+    report = made.prepare().train()
+    assert (report.updates, report.score, kept()) == (3, 2.0, [0, 3])
+    assert files.load_checkpoint(report.checkpoint).state["averaged"] == [0, 3]
+
+
+@pytest.mark.parametrize(("old", "updates"), [(False, 4), (True, 3)])
+def test_rankings_by_metric_and_criterion_are_resumed(trainer, tmp_path, monkeypatch, old, updates):
+    """The metric goes on from loss 4.0; a checkpoint of an earlier version has the criterion's ranking alone."""
+    if old:
+        monkeypatch.setattr(ModelSelection, "state", state_of_before)
+    trainer([(5.0, 1.0), (4.0, 0.5)], validate_start=True, max_updates=1, patience=2).prepare().train()
+    monkeypatch.undo()
+    later = [(4.5, 3.0), (4.5, 2.0)] if old else [(3.5, 3.0), (4.5, 2.0), (4.5, 2.0)]
+    resumed = trainer([*later, (9.0, 1.0)], validate_start=True, max_updates=9, patience=2)
+    report = resumed.prepare(resume=True).train()
+    assert (report.score, report.reason) == (3.0, "no better loss in 2 validations")
+    assert report.updates == (4 if old else updates)
+
+
+def state_of_before(selection):
+    return {"best": selection.rankings.best.state(), "due": selection.due, "validated": selection.evaluated}
+
+
+@pytest.mark.parametrize(("seconds", "tried"), [(0.0, 3), (10.0, 2), (30.0, 0)])
+def test_a_time_limit_bounds_the_means_of_the_start(trainer, seconds, tried):
+    """Of two minutes a fifth, 24 seconds, is for means."""
+    made = trainer([1.0], validate_start=True, max_minutes=2.0, start_means=3)
+    made.validation = ClockTime(seconds, 0.0)
+    assert made._start_means() == tried
 
 
 def test_a_mean_that_training_has_left_behind_is_not_named(trainer, tmp_path):
