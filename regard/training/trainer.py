@@ -71,11 +71,10 @@ class Trainer:
         validate_start: bool = False,
         criterion: str | None = None,
     ) -> None:
-        """`higher_is_better` is of the metric in the settings; a loss is better the smaller it is.
-
-        `criterion` is a score that selects the weights in its place; patience counts validations without a better
-        metric. With `halvings` each batch is halved that many times, since a whole one would not fit into memory.
-        `validate_start` ranks the weights before the first update, too.
+        """`higher_is_better` is of the metric in the settings; a loss is better the smaller it is. `criterion` is a
+        score that selects the weights in its place; patience counts validations without a better metric. With
+        `halvings` each batch is halved that many times, since a whole one would not fit into memory. `validate_start`
+        ranks the weights before the first update, too.
 
         With several processes, all of them build one, with the same weights.
         """
