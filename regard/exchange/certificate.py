@@ -44,7 +44,7 @@ class Certificate(NamedTuple):
     digest: str  # SHA-256 of the texts
     spaces: int = 0  # texts equal but for spaces at their ends
     similarity: float | None = None  # of the texts, on average: 1 - edits / characters of the longer one
-    stop: str = ""  # rule by which both searches stopped, where the program lacks that of the run
+    stop: str = ""  # rules by which both searches stopped, where the program lacks those of the run
 
     def __str__(self) -> str:
         if self.program is None:
@@ -83,13 +83,20 @@ def certify(
     first = [TextDifference(place + 1, texts[place], ours[place], theirs[place]) for place in places[:1]]
     gap = _gap(predictor, program, texts, [one.ids or [] for one in found])
     equal, difference = len(texts) - len(places), first[0] if first else None
-    stop = "" if search is None or _stop(search) == _stop(predictor.setup.search) else _stop(search)
+    own, rules = _stops(predictor.setup.search), [] if search is None else _stops(search)
+    stop = ", ".join(rule for rule in rules if rule not in own)
     similarity = sum(Levenshtein.normalized_similarity(*pair) for pair in pairs) / len(pairs) if pairs else None
     return Certificate(program.name, len(texts), equal, difference, gap, digest, spaces, similarity, stop)
 
 
-def _stop(search: Search) -> str:
-    return search.stop if isinstance(search, BeamSearch) else ""
+def _stops(search: Search) -> list[str]:
+    """Return the rules by which a search stops: that of a beam, and a limit that is the same for all texts."""
+    found = list[str]()
+    if isinstance(search, BeamSearch):
+        found.append(search.stop)
+    if not search.max_ratio:
+        found.append(f"at {search.max_extra:,} pieces")
+    return found
 
 
 def source_texts(predictor: Predictor, count: int, given: Sequence[str] = ()) -> list[str]:

@@ -8,6 +8,7 @@ import json
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
+from regard.decoding import Search
 from regard.errors import CheckpointError, ConfigError, RegardError
 from regard.exchange.format import (
     Foreign,
@@ -107,6 +109,12 @@ class HuggingFaceFormat(Format):
         ends = {} if search.pop("cut") else {"forced_eos_token_id": ids["eos_token_id"]}
         _write_json(folder / GENERATION, {**ids, **search, **ends, "bad_words_ids": [[one] for one in unwritten]})
         write_vocabularies(folder, network.source, target, predictor.setup.languages, joint=network.joint)
+
+    def compared_search(self, search: Search) -> Search:
+        if search.max_ratio:  # loops would go on there for as long as they may
+            search = copy(search)
+            search.max_ratio, search.max_extra = 0.0, LONGEST - 1
+        return search
 
     def program(self, folder: Path, predictor: Predictor) -> Program | None:
         if find_spec("transformers") is None:

@@ -62,6 +62,16 @@ def test_trained_run_translates_in_transformers(changes, tmp_path):
     assert certificate.gap <= 1e-4
 
 
+def test_texts_are_compared_up_to_the_limit_of_the_folder(tmp_path, monkeypatch):
+    """A network of few updates repeats itself: until a limit that follows the source here, and a fixed one there."""
+    monkeypatch.setattr("regard.exchange.huggingface.LONGEST", 40)
+    predictor = trained(tmp_path, "decoding.search={name: greedy, max_ratio: 0.5, max_extra: 2}")
+    assert max(len(one.ids) for one in predictor.predict(TEXTS)) < 39
+    certificate = exported(predictor, tmp_path / "folder")
+    assert (certificate.equal, certificate.stop) == (24, "at 39 pieces")
+    assert "with stop: at 39 pieces" in (tmp_path / "folder" / "README.md").read_text()
+
+
 def test_other_networks_are_refused(tmp_path):
     with pytest.raises(RegardError, match=r'model\.position is "learned"'):
         exported(trained(tmp_path, "model.position=learned"), tmp_path / "folder")
