@@ -222,11 +222,13 @@ class TranslationMemory:
             numbers, rarities = self._index.with_rare_words(words)
             rows = {row[0]: row[:6] for row in self._segments_of({text}).get(text, [])}
             for place in range(0, len(numbers), HOLES):  # removed segments are still in the index
+                some = numbers[place : place + HOLES]
+                there = {row[0]: row for row in self._segments(some)}
+                rows |= {number: there[number] for number in some if number in there}
                 if len(rows) >= _RELATED * limit:
                     break
-                rows |= {row[0]: row for row in self._segments(numbers[place : place + HOLES])[: _RELATED * limit]}
         total, found = sum(rarities.values()), list[RelatedSegment]()
-        for row in rows.values():
+        for row in islice(rows.values(), _RELATED * limit):
             others, exact = segment_words(row[1]), row[1] == text
             percent = EXACT if exact else percent_of(words, others)
             shared = sum(rarities[word] for word in rarities.keys() & {*others})
