@@ -15,7 +15,7 @@ import unicodedata
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import accumulate, islice
 from typing import Any
 
 import numpy as np
@@ -131,19 +131,23 @@ class WordIndex:
         ((total,),) = self._rows("SELECT coalesce(max(id), 1) FROM segments")
         counts = {word: max(1, count) for _, word, count in known}
         rarities = {word: math.log1p(total / counts.get(word, 1)) for word in words}
-        found, weights, apart = [np.empty(0, np.uint32)], [np.empty(0)], [np.empty(0, np.int64)]
-        for number, word, count in known:
-            if sum(map(len, found)) + count > _READ:
-                break
-            query = "SELECT length, segments FROM postings WHERE word = ? AND length <= ?"
-            for length, block in self._rows(query, (number, longest)):
-                found.append(np.unique(np.frombuffer(block, np.uint32)))
-                weights.append(np.full(len(found[-1]), rarities[word]))
-                apart.append(np.full(len(found[-1]), abs(length - len(words))))
-        numbers, first, places = np.unique(np.concatenate(found), return_index=True, return_inverse=True)
-        values = np.bincount(places, np.concatenate(weights), len(numbers)).round(9)
-        order = np.lexsort((-numbers.astype(np.int64), np.concatenate(apart)[first], -values))
-        return [int(number) for number in numbers[order]], rarities
+        read = dict[int, float]()
+        for (number, word, _), numbers in zip(known, accumulate(count for _, _, count in known), strict=True):
+            if numbers <= _READ:
+                read[number] = rarities[word]
+        query = (
+            f"SELECT word, length, segments FROM postings WHERE length <= ? AND word IN ({','.join('?' * len(read))})"
+        )
+        blocks = self._rows(query, (longest, *read))
+        sizes = [len(block) // 4 for _, _, block in blocks]
+        numbers = np.frombuffer(b"".join(block for *_, block in blocks), np.uint32).astype(np.int64)
+        pairs = np.repeat(np.array([word for word, *_ in blocks], np.int64), sizes) << 32 | numbers  # of word, segment
+        apart = np.repeat(np.array([abs(length - len(words)) for _, length, _ in blocks], np.int64), sizes)
+        pairs, first = np.unique(pairs, return_index=True)  # a segment whose number was taken again is there twice
+        weights = np.array([read[word] for word in (pairs >> 32).tolist()])
+        numbers, one, places = np.unique(pairs & 0xFFFFFFFF, return_index=True, return_inverse=True)
+        values = np.bincount(places, weights, len(numbers)).round(9)
+        return numbers[np.lexsort((-numbers, apart[first][one], -values))].tolist(), rarities
 
     def add(self, segments: Sequence[tuple[int, str]]) -> None:
         """Write the postings of new segments: their numbers, rising, and sources."""

@@ -35,7 +35,7 @@ from regard.results import MemoryMatch
 _VERSION = 1
 _SECONDS = 30.0  # to wait for another process that writes
 _AT_ONCE = 200_000  # segments of one transaction
-_RELATED = 8  # candidates of a search by rare words, for each match that is wanted
+_RELATED = 4  # candidates of a search by rare words, for each match that is wanted
 _TABLES = """
 CREATE TABLE facts (name TEXT PRIMARY KEY, value);
 CREATE TABLE segments (
