@@ -36,7 +36,7 @@ HOLES = 500  # values of one query
 _LOOSE = 2_000  # segments in small blocks, before these are joined
 _SCORED = 400  # candidates whose edit distance is computed, those that share most words
 _LONGER = 4  # times the words of a text, and that many more: the longest segment that a search by rare words finds
-_READ = 100_000  # numbers of segments that a search by rare words reads at most
+_READ = 50_000  # numbers of segments that a search by rare words reads at most
 
 Numbers = NDArray[np.uint32]
 _Span = tuple[int, int]

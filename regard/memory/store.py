@@ -221,12 +221,12 @@ class TranslationMemory:
             words = segment_words(text[:LONGEST_SIDE])
             numbers, rarities = self._index.with_rare_words(words)
             rows = {row[0]: row[:6] for row in self._segments_of({text}).get(text, [])}
-            for place in range(0, len(numbers), HOLES):  # removed segments are still in the index
-                some = numbers[place : place + HOLES]
+            place, size = 0, _RELATED * limit
+            while place < len(numbers) and len(rows) < _RELATED * limit:  # removed segments are still in the index
+                some = numbers[place : place + min(size, HOLES)]
                 there = {row[0]: row for row in self._segments(some)}
                 rows |= {number: there[number] for number in some if number in there}
-                if len(rows) >= _RELATED * limit:
-                    break
+                place, size = place + len(some), 2 * size
         total, found = sum(rarities.values()), list[RelatedSegment]()
         for row in islice(rows.values(), _RELATED * limit):
             others, exact = segment_words(row[1]), row[1] == text
