@@ -44,7 +44,7 @@ class Certificate(NamedTuple):
     digest: str  # SHA-256 of the texts
     spaces: int = 0  # texts equal but for spaces at their ends
     similarity: float | None = None  # of the texts, on average: 1 - edits / characters of the longer one
-    stop: str = ""  # rules by which both searches stopped, where the program lacks those of the run
+    stop: str = ""  # rules by which both searches stopped, where the run has others
 
     def __str__(self) -> str:
         if self.program is None:
@@ -54,8 +54,8 @@ class Certificate(NamedTuple):
         first = "" if self.first is None else f"; first difference: {self.first}"
         spaces = f" ({self.spaces:,} but for spaces at their ends)" if self.spaces else ""
         stop = f" with stop: {self.stop}" if self.stop else ""
-        alike = "" if self.similarity is None else f", {int(1000 * self.similarity) / 10:g} % of characters"
-        alike = "" if self.equal == self.texts else alike
+        differs = self.similarity is not None and self.equal < self.texts
+        alike = f", {int(1000 * (self.similarity or 0)) / 10:g} % of characters" if differs else ""
         same = f"{self.program} translates {self.equal:,} of {self.texts:,} texts as Regard does{stop}{alike}"
         return f"certificate: {same}{spaces}{gap}{first}"
 

@@ -49,7 +49,7 @@ class BestCheckpoints:
         files.remove(self.mean)
 
     def keep(self, update: int, rankings: Rankings) -> None:
-        """Remove all checkpoints but those of an update, of both rankings, and of the start, if it is to be mixed."""
+        """Keep the checkpoints of an update, of both rankings, and of a start to be mixed; remove all others."""
         start = [0] if self.settings.start_means else []
         kept = {files.step_folder(self.run, one) for one in [update, *rankings.kept, *start]}
         for folder in files.steps(self.run):
@@ -102,7 +102,7 @@ class BestCheckpoints:
         return found and found[1]
 
     def _means(self, ranking: EarlyStopping, parts: int) -> Iterator[_Mean]:
-        """Yield the mean of the best or of the last, then means of the start and those of them that were trained."""
+        """Yield the mean of the best or of the last checkpoints, then means of the start and this mean without it."""
         which = self.settings.average_of
         chosen = ranking.latest[::-1] if which == "last" else ranking.updates[: self.settings.average]
         if len(chosen) > 1:

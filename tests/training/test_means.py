@@ -95,18 +95,20 @@ def test_means_are_of_the_best_by_the_metric_and_selected_by_the_criterion(train
     assert files.load_checkpoint(report.checkpoint).state["averaged"] == [0, 3]
 
 
-@pytest.mark.parametrize(("old", "updates"), [(False, 4), (True, 3)])
-def test_rankings_by_metric_and_criterion_are_resumed(trainer, tmp_path, monkeypatch, old, updates):
-    """The metric goes on from loss 4.0; a checkpoint of an earlier version has the criterion's ranking alone."""
+@pytest.mark.parametrize(
+    ("old", "later"),
+    [(False, [(3.5, 3.0), (4.5, 2.0), (4.5, 2.0)]), (True, [(4.5, 3.0), (4.5, 2.0), (9.0, 1.0)])],
+    ids=["this version", "an earlier one"],
+)
+def test_rankings_by_metric_and_criterion_are_resumed(trainer, monkeypatch, old, later):
+    """The metric goes on from loss 4.0; a checkpoint of an earlier version has no ranking by it, and begins one."""
     if old:
         monkeypatch.setattr(ModelSelection, "state", state_of_before)
     trainer([(5.0, 1.0), (4.0, 0.5)], validate_start=True, max_updates=1, patience=2).prepare().train()
     monkeypatch.undo()
-    later = [(4.5, 3.0), (4.5, 2.0)] if old else [(3.5, 3.0), (4.5, 2.0), (4.5, 2.0)]
-    resumed = trainer([*later, (9.0, 1.0)], validate_start=True, max_updates=9, patience=2)
+    resumed = trainer(later, validate_start=True, max_updates=9, patience=2)
     report = resumed.prepare(resume=True).train()
-    assert (report.score, report.reason) == (3.0, "no better loss in 2 validations")
-    assert report.updates == (4 if old else updates)
+    assert (report.updates, report.score, report.reason) == (4, 3.0, "no better loss in 2 validations")
 
 
 def state_of_before(selection):
