@@ -8,6 +8,7 @@ times the bandwidth of a copy. One batch is learnt `--updates` times, so that sh
 profiler, by the clock: measure on a quiet machine. Sizes are those of benchmarks/train.py.
 """
 
+import math
 import os
 import tempfile
 import time
@@ -26,6 +27,7 @@ RATE, WARM_UP, REPEATS = 1e-4, 2, 5
 SIDE, COPIED = 2_048, 2**24  # of the product that measures the peak; numbers in the copy
 LARGEST = 10  # products with a row of their own
 PRODUCTS = {"aten::mm": (0, 1), "aten::addmm": (1, 2), "aten::bmm": (0, 1)}  # places of the two factors
+LINEAR = "mkldnn::_linear_pointwise"  # oneDNN's product of inputs (…, in) and a weight (out, in)
 
 
 class Machine(NamedTuple):
@@ -71,6 +73,9 @@ class Spent(NamedTuple):
 
 def product_of(name: str, shapes: Sequence[Sequence[int]]) -> Product | None:
     """Return the product that an operation of torch computes; None for any other operation."""
+    if name == LINEAR:
+        inputs, weight = shapes[:2]
+        return Product(math.prod(inputs[:-1]), inputs[-1], weight[0])
     if name not in PRODUCTS:
         return None
     left, right = (shapes[place] for place in PRODUCTS[name])

@@ -381,6 +381,7 @@ def test_a_product_is_bound_by_operations_or_by_bandwidth():
     assert limits.bound(5) == 50e9
     assert limits.bound(50) == 100e9
     assert roofline.product_of("aten::bmm", [[8, 2, 3], [8, 3, 4]]) == roofline.Product(2, 3, 4, pairs=8)
+    assert roofline.product_of(roofline.LINEAR, [[4, 5, 10], [30, 10], [30], [], [], []]) == found
     assert roofline.product_of("aten::mul", [[2], [2]]) is None
 
 

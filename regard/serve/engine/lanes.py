@@ -12,7 +12,7 @@ from itertools import count
 from typing import NamedTuple
 
 from regard.results import Prediction
-from regard.serve.engine.capacity import LANES, Batched, Limits, Watcher
+from regard.serve.engine.capacity import LANES, Batched, Limits, Watcher, cores
 from regard.serve.engine.faults import ServingError, TooLate
 from regard.serve.engine.messages import Batch, BatchReply, Found, Leave, Said, TextCost
 from regard.serve.engine.pipe import Pipe
@@ -23,6 +23,8 @@ MIN_BATCH = 64.0  # tokens of a batch: in smaller ones the overhead outweighs th
 HEED, QUICK_HEED = 0.2, 0.5  # weight of the latest batch in moving averages of speed and of size
 LONGEST_WAIT = 60  # seconds
 MOST_KINDS = 64  # kinds of requests with a recorded speed
+WAIT_SHARE = 0.25  # of the seconds of a text: waiting for mates costs more than they save where texts are quick
+ALONE_SECONDS = 0.01  # of waiting texts, below which a second batch takes from the server the core that it needs
 
 
 class Pace:
@@ -62,6 +64,10 @@ class Pace:
         """Return whole seconds, at least one, until this number of texts is answered."""
         return min(max(math.ceil(items * self.item_seconds), 1), LONGEST_WAIT)
 
+    def wait(self) -> float:
+        """Return the seconds that a batch waits for more texts: little beside those that one text takes."""
+        return min(self.limits.batch_wait, WAIT_SHARE * self.item_seconds or math.inf)
+
     def _bounded(self, size: float) -> float:
         return min(max(size, MIN_BATCH), self.limits.max_batch_tokens)
 
@@ -87,6 +93,7 @@ class Batcher:
         self._arrived = asyncio.Event()
         self._pipe: Pipe | None = None
         self._idle = 0  # free slots share the waiting texts: two small batches at once beat a large one
+        self._every_core = False  # whether the slots take all cores, so that none is left for the server
 
     @property
     def queue_size(self) -> int:
@@ -122,7 +129,7 @@ class Batcher:
 
     async def work(self, pipe: Pipe, slots: int) -> None:
         """Process batches until the process ends. Raises Gone when it ends."""
-        self._pipe, self._idle = pipe, slots
+        self._pipe, self._idle, self._every_core = pipe, slots, slots >= cores()
         tasks = [asyncio.ensure_future(self._slot(pipe)) for _ in range(slots)]
         try:
             await asyncio.gather(*tasks)
@@ -138,21 +145,27 @@ class Batcher:
             await self._arrived.wait()
             if company or len(self._waiting) > 1:
                 await self._gather()
-            if not self._waiting:  # all waiting requests were cancelled
+            alone = self._is_quick()
+            if not self._waiting or (alone and self._working):  # cancelled, or the next batch of another slot
                 self._arrived.clear()
                 continue
-            items = self._waiting.take(
-                self.pace.budget(self._waiting.first.kind), math.ceil(self.queue_size / self._idle)
-            )
+            texts = math.ceil(self.queue_size / (1 if alone else self._idle))
+            items = self._waiting.take(self.pace.budget(self._waiting.first.kind), texts)
             self._idle -= 1
             company = any(item.request is not items[0].request for item in items)
             await self._answer(pipe, items)
             self._idle += 1
+            self._arrived.set()
+
+    def _is_quick(self) -> bool:
+        """Return whether one slot answers what waits so quickly that another one would hinder the server."""
+        seconds = self.pace.item_seconds
+        return self._every_core and 0 < seconds * self.queue_size < ALONE_SECONDS
 
     async def _gather(self) -> None:
         """Wait a little for more texts, unless the first has waited already."""
         since = min((request.arrived for request in self._waiting), default=0.0)
-        left = since + self.limits.batch_wait - asyncio.get_running_loop().time()
+        left = since + self.pace.wait() - asyncio.get_running_loop().time()
         if left > 0:
             await asyncio.sleep(left)
 
