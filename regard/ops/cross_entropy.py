@@ -11,7 +11,7 @@ from torch.autograd.function import once_differentiable
 
 from regard.ops import kernels
 from regard.ops.functional import wide
-from regard.ops.linear import linear, summed
+from regard.ops.linear import are_halved, linear, summed
 from regard.ops.plain import is_plain
 from regard.runtime.compiled import library
 
@@ -27,7 +27,8 @@ class LinearCrossEntropy(torch.autograd.Function):
 
     It never holds the logits of a batch: those of 4,000 tokens over 10,000 words are 160 MB that a plain loss creates
     several times per update. Here a chunk of rows is computed, its loss and its gradient are taken at once, and its
-    memory is used again.
+    memory is used again. Inside `half_products` the factors of the gradients' products are rounded, those of the logits
+    are not.
     """
 
     @staticmethod
@@ -40,13 +41,17 @@ class LinearCrossEntropy(torch.autograd.Function):
         for_states = torch.empty_like(states) if need_gradient else None
         for_weight = torch.zeros_like(weight) if need_gradient else None
         for_bias = torch.zeros_like(bias) if need_gradient and bias is not None else None
+        half = need_gradient and are_halved() and states.dtype == torch.float32
+        table = weight.bfloat16() if half else weight
         for rows, part, some, gradient in _chunks(states, weight, bias, targets, smoothing):
             losses[rows] = some
             if for_states is not None and for_weight is not None:
-                for_states[rows] = linear(gradient, weight.t())
-                for_weight += summed(gradient, part)
+                slopes, part = (gradient.bfloat16(), part.bfloat16()) if half else (gradient, part)
+                for_states[rows] = slopes @ table if half else linear(slopes, table.t())
+                for_weight += slopes.t() @ part if half else summed(slopes, part)
                 if for_bias is not None:
                     for_bias += gradient.sum(dim=0)
+            del gradient  # the next chunk gets its memory, which is in the cache
         ctx.save_for_backward(states, weight, bias, targets, for_states, for_weight, for_bias)
         ctx.smoothing = smoothing
         return losses
@@ -68,6 +73,7 @@ class LinearCrossEntropy(torch.autograd.Function):
             for_weight += summed(gradient, part * shares)
             if for_bias is not None:
                 for_bias += (gradient * shares).sum(dim=0)
+            del gradient
         return for_states, for_weight, for_bias, None, None
 
 
@@ -79,6 +85,7 @@ def _chunks(
         rows = slice(start, min(start + LOSS_ROWS, len(states)))
         logits = linear(states[rows], weight, bias)
         yield rows, states[rows], _losses(logits, targets[rows], smoothing), logits
+        del logits
 
 
 def _losses(logits: Tensor, targets: Tensor, smoothing: float) -> Tensor:

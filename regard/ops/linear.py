@@ -113,13 +113,15 @@ def linear(inputs: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor
 def summed(first: Tensor, second: Tensor) -> Tensor:
     """(rows, a), (rows, b) → first^T second (a, b), a sum over the rows: the gradient of a weight.
 
-    oneDNN is quicker where the wider side stands where weights do.
+    oneDNN is quicker where the wider side stands where weights do, and the other one is transposed before.
     """
     a, b = first.shape[-1], second.shape[-1]
     alike = max(a, b) < 2 * min(a, b)
     if alike and not prefers_onednn("gradient"):
         return first.t() @ second
-    return linear(first.t(), second.t()) if b > a else linear(second.t(), first.t()).t()
+    narrow, wide = (first.t(), second.t()) if b > a else (second.t(), first.t())
+    product = linear(narrow.contiguous() if _fits(narrow, wide) else narrow, wide)
+    return product if b > a else product.t()
 
 
 class Linear(nn.Linear):

@@ -94,7 +94,7 @@ def _contenders(kind: str, rows: int, in_dim: int, out_dim: int) -> dict[str, Ca
         inputs, weight = torch.full((in_dim, rows), 0.5).t(), torch.full((in_dim, out_dim), 0.5).t()
     found: dict[str, Callable[[], Any]] = {"torch": lambda: functional.linear(inputs, weight)}
     if product := onednn_linear():
-        found["onednn"] = lambda: product(inputs, weight, None)
+        found["onednn"] = lambda: product(inputs.contiguous(), weight, None)
     if processor().has("bfloat16"):
         half = weight.bfloat16()
         found["bfloat16"] = lambda: functional.linear(inputs.bfloat16(), half).float()

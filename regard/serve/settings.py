@@ -217,7 +217,7 @@ class Settings:
     ] = None
     batch_wait: Annotated[
         float,
-        _load_option("MS", "Wait of a batch for more texts.", 0, name="batch_wait_ms", form=MILLISECONDS),
+        _load_option("MS", "Longest wait of a batch for more texts.", 0, name="batch_wait_ms", form=MILLISECONDS),
     ] = 0.005  # seconds
     request_timeout: Annotated[float, _load_option("SECONDS", "Timeout of a request.", 0.1)] = 30.0
     shutdown_grace: Annotated[float, _load_option("SECONDS", "Time for running requests at shutdown.", 0)] = 20.0

@@ -1,11 +1,14 @@
 """Products in bfloat16 round their factors, keep float32 around them, and are near torch's."""
 
+from contextlib import nullcontext
+
 import pytest
 import torch
 from torch.nn import functional
 from torch.testing import assert_close
 
 from regard.ops import linear as products
+from regard.ops.cross_entropy import LOSS_ROWS, LinearCrossEntropy
 from regard.ops.dropout import Dropout
 from regard.ops.fused_dropout import relu_dropped
 from regard.ops.linear import Linear, half_products, linear
@@ -47,6 +50,21 @@ def test_queries_keys_and_values_share_the_rounded_states(monkeypatch):
     assert len({id(one) for one in kept}) == 3
     assert_close(kept[3], states.bfloat16())
     assert products._local.halved == (None, 0, None)
+
+
+def test_the_loss_stays_exact_and_its_gradients_have_rounded_factors():
+    count, dim, words = LOSS_ROWS + 3, 32, 50  # two chunks
+    states, weight = torch.randn(count, dim, requires_grad=True), torch.randn(words, dim, requires_grad=True)
+    targets, found = torch.randint(words, (count,)), []
+    for half in (False, True):
+        with half_products() if half else nullcontext():
+            losses = LinearCrossEntropy.apply(states, weight, None, targets, 0.1)
+        found.append([losses, *torch.autograd.grad(losses.sum(), (states, weight))])
+    (exact, *slopes), (losses, *others) = found
+    assert torch.equal(losses, exact)
+    for other, slope in zip(others, slopes, strict=True):
+        assert other.dtype == torch.float32 and not torch.equal(other, slope)
+        assert float((other - slope).norm() / slope.norm()) < 2**-7  # bfloat16 has 8 bits
 
 
 @pytest.mark.parametrize("other", ["no gradient", "plain", "float64", "outside"])

@@ -40,7 +40,7 @@ class Limits:
     changes: tuple[str, ...] = ()  # settings of every model: decoding.precision=int8
     engine: str | None = None  # of exports; None: the native one, of runs
     max_batch_seconds: float = 0.5  # target time of a batch
-    batch_wait: float = 0.005  # seconds that the first of a batch waits for others
+    batch_wait: float = 0.005  # seconds at most that the first of a batch waits for others, see `Pace.wait`
     max_queue: int = 256  # waiting texts; half of it for long texts, in a queue of their own
     max_cost: int = 1_000_000  # tokens of a request, see `questions`
     silent_after: float = 10.0
