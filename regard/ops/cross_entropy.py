@@ -46,9 +46,12 @@ class LinearCrossEntropy(torch.autograd.Function):
         for rows, part, some, gradient in _chunks(states, weight, bias, targets, smoothing):
             losses[rows] = some
             if for_states is not None and for_weight is not None:
-                slopes, part = (gradient.bfloat16(), part.bfloat16()) if half else (gradient, part)
-                for_states[rows] = slopes @ table if half else linear(slopes, table.t())
-                for_weight += slopes.t() @ part if half else summed(slopes, part)
+                if half:
+                    slopes = gradient.bfloat16()
+                    for_states[rows], change = slopes @ table, slopes.t() @ part.bfloat16()
+                else:
+                    for_states[rows], change = linear(gradient, weight.t()), summed(gradient, part)
+                for_weight += change
                 if for_bias is not None:
                     for_bias += gradient.sum(dim=0)
             del gradient  # the next chunk gets its memory, which is in the cache
