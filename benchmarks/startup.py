@@ -46,13 +46,13 @@ def processes(run: Path) -> dict[str, list[str]]:
     }
 
 
-def race(contenders: Mapping[str, Sequence[str]], rounds: int) -> dict[str, list[Process]]:
+def race(contenders: Mapping[str, Sequence[str]], rounds: int, given: bytes = SENTENCE) -> dict[str, list[Process]]:
     """Every process once a round; a first one of each, which compiles and fills the caches of the disk, is left out."""
     for words in contenders.values():
-        run_process(words, SENTENCE)
+        run_process(words, given)
     found: dict[str, list[Process]] = {name: [] for name in contenders}
     for name in rotated(list(contenders), rounds):
-        found[name].append(run_process(contenders[name], SENTENCE))
+        found[name].append(run_process(contenders[name], given))
     return found
 
 

@@ -91,6 +91,12 @@ def _end(spans: Sequence[_Span], count: int, text: str) -> int:
 class WordIndex:
     """The words of segments and where they are, read and written within the transactions of the memory."""
 
+    TABLES = """
+CREATE TABLE words (id INTEGER PRIMARY KEY, word TEXT NOT NULL UNIQUE, count INTEGER NOT NULL);
+CREATE TABLE postings (word INTEGER, length INTEGER, block INTEGER, segments BLOB NOT NULL);
+CREATE INDEX by_word ON postings (word, length, block);
+"""
+
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 

@@ -44,9 +44,6 @@ CREATE TABLE segments (
 );
 CREATE INDEX by_source ON segments (mark);
 CREATE UNIQUE INDEX by_pair ON segments (pair);
-CREATE TABLE words (id INTEGER PRIMARY KEY, word TEXT NOT NULL UNIQUE, count INTEGER NOT NULL);
-CREATE TABLE postings (word INTEGER, length INTEGER, block INTEGER, segments BLOB NOT NULL);
-CREATE INDEX by_word ON postings (word, length, block);
 """
 
 
@@ -102,7 +99,7 @@ class TranslationMemory:
         with self._writing():
             if self._rows("SELECT 1 FROM sqlite_master"):  # another process was faster
                 return
-            for statement in _TABLES.split(";"):
+            for statement in (_TABLES + WordIndex.TABLES).split(";"):
                 self._connection.execute(statement)
             made = {"version": _VERSION, "loose": 0, "source": languages[0], "target": languages[1]}
             self._connection.executemany("INSERT INTO facts VALUES (?, ?)", made.items())
