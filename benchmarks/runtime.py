@@ -40,8 +40,8 @@ contender.turn()
 print(*contender.outputs, sep="\\n")"""
 
 
-def processes(run: Path, folder: Path) -> dict[str, list[str]]:
-    """Export the run, and return processes that translate what they read.
+def processes(run: Path, folder: Path, threads: int) -> dict[str, list[str]]:
+    """Export the run, and return processes that translate what they read, with so many threads but for the peer's one.
 
     All this happens without torch in this process: a child's peak of memory begins with its parent's.
     """
@@ -51,7 +51,15 @@ def processes(run: Path, folder: Path) -> dict[str, list[str]]:
     for precision in PRECISIONS:
         place = folder / precision
         regard("export", run, "--to", "runtime", "-o", place, "--quantization", precision, "--lines", 0)
-        found[f"runtime, {precision}"] = ["-c", PROGRAM, compiled._name, "translate", str(place)]
+        found[f"runtime, {precision}"] = [
+            "-c",
+            PROGRAM,
+            compiled._name,
+            "translate",
+            str(place),
+            "--threads",
+            str(threads),
+        ]
     if find_spec("ctranslate2") is not None:
         regard("export", run, "--to", "ctranslate2", "-o", folder / PEER, "--lines", 0)
         words = ["-c", PEER_PROGRAM, str(Path(__file__).parent), str(folder / PEER)]
@@ -100,7 +108,7 @@ def main() -> None:
     os.environ["OMP_NUM_THREADS"] = str(chosen.threads)
     lines, tables = chosen.file.read_text(encoding="utf-8").splitlines(), dict[str, str]()
     with TemporaryDirectory() as folder:
-        started = processes(chosen.run, Path(folder))
+        started = processes(chosen.run, Path(folder), chosen.threads)
         for title, given in (("one sentence", lines[:1]), (f"{len(lines):,} sentences", lines)):
             tables[title] = table(title, race(started, chosen.rounds, "\n".join(given).encode()))
         runs, equal = opened(chosen.run, lines, Path(folder))

@@ -63,7 +63,7 @@ def run_in(folder, *changes, pairs=1500):
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    return run_in(tmp_path_factory.mktemp("plain"), "training.max_updates=800")
+    return run_in(tmp_path_factory.mktemp("plain"), "training.max_updates=400")
 
 
 @pytest.fixture(scope="module")
