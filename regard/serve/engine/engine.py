@@ -5,7 +5,8 @@ import ctypes
 import logging
 import os
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -16,11 +17,11 @@ from regard.documents.unknown_words import unknown_script
 from regard.errors import RegardError
 from regard.results import Prediction, TextPrediction
 from regard.runtime import RuntimeTranslator
-from regard.runtime.engine import SearchRules
+from regard.runtime.engine import EngineHypothesis, SearchRules
 from regard.runtime.loops import loop_of
 from regard.serve.engine.capacity import Batched, Limits, Watcher, cores, direct_requests, threads_each
 from regard.serve.engine.faults import Busy, NotReady, TooCostly, TooLate
-from regard.serve.engine.lanes import Lanes
+from regard.serve.engine.lanes import HEED, Lanes
 from regard.serve.engine.messages import CountTexts, Job, Said, Shortcut, TextCost
 from regard.serve.engine.pipe import Gone, Pipe
 from regard.serve.engine.questions import SHORT_PIECES, Predict, QuestionRow
@@ -30,6 +31,8 @@ from regard.text.clean import clean
 PORTION = 4  # a request has at most this part of the queue waiting at once: a fourth
 LARGE_REQUESTS = 3  # large requests at once; the rest of the queue is left to small ones
 SLOW_SEARCH = 0.05  # seconds of processor from which the model's process searches, as the server does nothing meanwhile
+QUICK_SEARCH = 0.002  # seconds up to which a thread of the server is done sooner than the model's process
+QUICK_REQUESTS = 8  # requests at hand at most that threads of the server search: more share batches
 _PLAIN = Predict(())
 _COUNTED = 10_000  # characters tokenized at a time
 _SOON = 2  # retry after these seconds while a model is loaded
@@ -166,7 +169,7 @@ class Engine:
     async def _answers(self, portions: Mapping[int, QuestionRow], until: float) -> list[Prediction]:
         """Return the costs in order. A short text alone is not tokenized first: that saves half a millisecond."""
         if len(portions) == 1 and (size := portions[0].guess) is not None:
-            if (direct := self._search_directly(portions[0])) is not None:
+            if (direct := await self._search_directly(portions[0])) is not None:
                 return [direct]
             with suppress(Miscounted):
                 return [*(await self._lanes.answer(portions[0], {0: TextCost(size)}, until, guessed=True)).values()]
@@ -182,14 +185,22 @@ class Engine:
             found += [answers[place] for place in range(len(some.texts))]
         return found
 
-    def _search_directly(self, question: QuestionRow) -> Prediction | None:
-        """Return the answer to the only text there is, without the model's process; None where that is not possible."""
-        if self._direct is None or self.queue_size or self.in_flight or self.requests_at_hand() > self._most_direct:
+    async def _search_directly(self, question: QuestionRow) -> Prediction | None:
+        """Return the answer to a short text, without the model's process; None where that process has it.
+
+        A lone text is searched at once, a few in threads of the server, if that is quicker than a batch.
+        """
+        direct, at_hand = self._direct, self.requests_at_hand()
+        if direct is None or self.queue_size or self.in_flight:
             return None
-        began = time.thread_time()
-        answered = self._direct.answer(question)
-        if (seconds := time.thread_time() - began) > SLOW_SEARCH:
-            log.warning("%s: a search took %.2f s: the model's process has all from here on", self.name, seconds)
+        several = at_hand > self._most_direct
+        if several and (at_hand > QUICK_REQUESTS or not direct.quick):
+            return None
+        answered = await direct.answer(question, in_thread=several)
+        if direct.seconds > SLOW_SEARCH and self._direct is not None:
+            log.warning(
+                "%s: a search takes %.2f s: the model's process has all from here on", self.name, direct.seconds
+            )
             self._direct = None
         if answered is None:
             return None
@@ -278,11 +289,20 @@ class DirectSearch:
         """Raise ValueError or OSError for a folder that is gone or has changed."""
         self._translator = RuntimeTranslator(folder, threads=1, library=ctypes.CDLL(shortcut.library), mapped=False)
         self._rules, self._alphabet, self._longest = SearchRules(**shortcut.rules), frozenset(alphabet), shortcut.pieces
+        threads = cores() - 1  # one core is the server's
+        self._pool = ThreadPoolExecutor(threads, "search") if threads else None
+        self.seconds = 0.0  # of processor for a search, moving average
 
-    def answer(self, question: QuestionRow) -> tuple[TextPrediction, Batched] | None:
+    @property
+    def quick(self) -> bool:
+        """Return whether searches in threads are worth it: there is a core for them, and they take little time."""
+        return self._pool is not None and 0 < self.seconds < QUICK_SEARCH
+
+    async def answer(self, question: QuestionRow, *, in_thread: bool = False) -> tuple[TextPrediction, Batched] | None:
         """Return the answer of the model's process, and the measures of this batch of one; None: ask that process.
 
         That process has what asks for more than the best translation of a short text, and what safeguards change.
+        `in_thread`: the server goes on meanwhile.
         """
         text, *_ = question.texts
         if question.of(()) != _PLAIN or text.similar:
@@ -294,9 +314,13 @@ class DirectSearch:
             ids = self._translator.ids(source, 1)
             if len(ids) > min(self._longest, SHORT_PIECES) + 1:
                 return None
-            ((best,),) = self._translator.searched([ids], self._rules)
+            loop = asyncio.get_running_loop()
+            best, seconds = (
+                await loop.run_in_executor(self._pool, self._search, ids) if in_thread else self._search(ids)
+            )
         except (ValueError, TypeError, LookupError, MemoryError):
             return None
+        self.seconds += (HEED if self.seconds else 1.0) * (seconds - self.seconds)
         if loop_of(best.ids) is not None:
             return None
         read, written = self._translator.source.decode(ids[:-1]), self._translator.target.decode(best.ids)
@@ -304,6 +328,12 @@ class DirectSearch:
         found = TextPrediction(read, written, best.score, own, best.finished, ids=best.ids)
         sure = [] if found.confidence is None else [found.confidence]
         return found, Batched(1, len(ids), time.perf_counter() - began, 0.0, 0, sure)
+
+    def _search(self, ids: Sequence[int]) -> tuple[EngineHypothesis, float]:
+        """Return the best translation, and the seconds of processor that it took."""
+        began = time.thread_time()
+        ((best,),) = self._translator.searched([ids], self._rules)
+        return best, time.thread_time() - began
 
 
 def fingerprint(run: Path) -> Fingerprint:

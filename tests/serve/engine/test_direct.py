@@ -17,7 +17,7 @@ from regard.runtime import FolderError, RuntimeTranslator
 from regard.runtime.loops import loop_of
 from regard.serve.engine.answering import Answering
 from regard.serve.engine.capacity import Limits
-from regard.serve.engine.engine import DirectSearch, Engine
+from regard.serve.engine.engine import QUICK_REQUESTS, DirectSearch, Engine
 from regard.serve.engine.questions import Predict
 from regard.serve.security import Keys
 from regard.serve.settings import Settings
@@ -48,7 +48,7 @@ def both(export) -> tuple[Answering, DirectSearch]:
 def test_answers_are_those_of_the_process(both, text):
     answering, direct = both
     (other,) = answering.answer(Predict.lines([text])).found.values()
-    found = direct.answer(Predict.lines([text]))
+    found = asyncio.run(direct.answer(Predict.lines([text])))
     if found is None:  # what safeguards change is left to the process
         assert text in OTHERS or loop_of(other.ids) is not None
         return
@@ -69,7 +69,7 @@ def test_answers_are_those_of_the_process(both, text):
     ids=["n best", "explained", "prefix", "terms", "nothing", "another script", "long"],
 )
 def test_more_than_a_short_search_is_left_to_the_process(both, question):
-    assert both[1].answer(question) is None
+    assert asyncio.run(both[1].answer(question)) is None
 
 
 def test_what_needs_more_than_a_search_has_no_shortcut(both, tiny_run):
@@ -79,8 +79,11 @@ def test_what_needs_more_than_a_search_has_no_shortcut(both, tiny_run):
     assert (native.shortcut(), deciding.shortcut()) == (None, None)
 
 
-def counted(export, most, at_hand, count=3):
-    """Texts of each batch of a few requests at once, and how many of them the server searched itself."""
+def counted(export, most, at_hand, count=3, seconds=0.0):
+    """Texts of each batch of a few requests at once, and how many of them the server searched itself.
+
+    `seconds`: that a search has taken so far.
+    """
 
     async def run():
         engine = Engine(export, limits=Limits(engine="runtime", threads=1, direct_search=most, batch_wait=0.2))
@@ -90,12 +93,12 @@ def counted(export, most, at_hand, count=3):
         engine.watchers.append(lambda told: batches.append(told.items))
         engine.requests_at_hand = lambda: at_hand
         if (search := engine._direct) is not None:
-            found = search.answer
+            found, search.seconds = search.answer, seconds
 
-            def answer(question):
+            async def answer(question, **how):
                 nonlocal direct
                 direct += 1
-                return found(question)
+                return await found(question, **how)
 
             search.answer = answer
         answers = await asyncio.gather(*(engine.ask(Predict.lines([TEXT])) for _ in range(count)))
@@ -111,6 +114,16 @@ def test_few_requests_are_searched_directly_and_more_share_batches(export):
     assert (batched[2], sum(batched[1]), max(batched[1]) > 1) == (0, 3, True)
     assert (off[2], sum(off[1])) == (0, 3)
     assert alone[0] == batched[0] == off[0]
+
+
+@pytest.mark.parametrize(("cores", "at_hand", "seconds", "direct"), [
+    (2, 3, 1e-4, 3), (2, QUICK_REQUESTS + 1, 1e-4, 0), (2, 3, 1.0, 0), (1, 3, 1e-4, 0),
+], ids=["quick", "many at hand", "slow", "one core"])  # fmt: skip
+def test_threads_of_the_server_search_a_few_quick_texts(export, monkeypatch, cores, at_hand, seconds, direct):
+    monkeypatch.setattr("regard.serve.engine.engine.cores", lambda: cores)
+    texts, batches, found = counted(export, 1, at_hand, seconds=seconds)
+    assert (found, sum(batches), max(batches) > 1) == (direct, 3, not direct)
+    assert texts == counted(export, 0, 1)[0]
 
 
 def test_weights_that_are_cut_or_changed_end_no_direct_search(export, tmp_path, both):
