@@ -24,7 +24,7 @@ HEED, QUICK_HEED = 0.2, 0.5  # weight of the latest batch in moving averages of 
 LONGEST_WAIT = 60  # seconds
 MOST_KINDS = 64  # kinds of requests with a recorded speed
 WAIT_SHARE = 0.25  # of the seconds of a text: waiting for mates costs more than they save where texts are quick
-ALONE_SECONDS = 0.01  # of waiting texts, below which a second batch takes from the server the core that it needs
+ALONE_SECONDS, ALONE_TEXTS = 0.01, 16  # waiting: below, a second batch takes the core that the server needs
 
 
 class Pace:
@@ -159,8 +159,8 @@ class Batcher:
 
     def _is_quick(self) -> bool:
         """Return whether one slot answers what waits so quickly that another one would hinder the server."""
-        seconds = self.pace.item_seconds
-        return self._every_core and 0 < seconds * self.queue_size < ALONE_SECONDS
+        texts = self.queue_size
+        return self._every_core and texts < ALONE_TEXTS and 0 < texts * self.pace.item_seconds < ALONE_SECONDS
 
     async def _gather(self) -> None:
         """Wait a little for more texts, unless the first has waited already."""
