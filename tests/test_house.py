@@ -180,7 +180,7 @@ def test_help_is_quick():
 
 STEP = 100
 LINES = {  # of each folder, with 60 to 160 lines of room: changes touch the rows of their own folders, and seldom
-    "benchmarks": 10_500,
+    "benchmarks": 10_550,
     "regard": 1_300,
     "regard/answers": 1_300,
     "regard/attention": 3_800,
@@ -242,7 +242,7 @@ LINES = {  # of each folder, with 60 to 160 lines of room: changes touch the row
     "tests/reports": 4_300,
     "tests/runs": 5_100,
     "tests/runtime": 1_000,
-    "tests/serve": 11_000,
+    "tests/serve": 11_050,
     "tests/statistical": 2_300,
     "tests/tasks": 3_650,
     "tests/text": 1_400,

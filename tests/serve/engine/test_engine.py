@@ -265,24 +265,29 @@ def test_whoever_watches_is_told_of_every_batch(engine, models, run):
     assert waited >= 0
 
 
-def test_as_many_batches_at_a_time_as_threads(models, run):
+@pytest.mark.parametrize(("cores", "seconds", "at_once"), [(2, 0.001, 1), (2, 0.1, 2), (3, 0.001, 2)],
+                         ids=["quick", "slow", "a core is left"])  # fmt: skip
+def test_as_many_batches_at_a_time_as_threads(models, run, monkeypatch, cores, seconds, at_once):
+    """Less where texts are quick and no core is left for the server."""
+    monkeypatch.setattr("regard.serve.engine.lanes.cores", lambda: cores)
     engine = Engine(Path("runs/en-de"), limits=Limits(threads=2, batch_wait=0.0))
 
     async def case():
         await engine.start()
         await until(lambda: engine.ready)
+        engine._lanes.batchers[0].pace.item_seconds = seconds
         models[0].gate.clear()
         tasks = []
         for number, text in enumerate("abc"):
             tasks.append(asking(engine, text))
             await until(lambda number=number: engine.in_flight + engine.queue_size == number + 1)
-        assert (engine.in_flight, engine.queue_size) == (2, 1)
+        assert (engine.in_flight, engine.queue_size) == (at_once, 3 - at_once)
         models[0].gate.set()
         await asyncio.gather(*tasks)
         await engine.stop()
 
     run(case())
-    assert models[0].asked == [["a"], ["b"], ["c"]]
+    assert models[0].asked == ([["a"], ["b", "c"]] if at_once == 1 else [["a"], ["b"], ["c"]])
 
 
 def test_what_waits_is_shared_among_idle_threads(models, run):

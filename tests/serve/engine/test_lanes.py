@@ -2,13 +2,11 @@
 
 import asyncio
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from engines import asking, pairs_of, texts_of, until
 
 from regard.serve.engine.capacity import Limits
-from regard.serve.engine.engine import Engine
 from regard.serve.engine.faults import Busy, Failed, TooCostly, TooLate, TooLong
 from regard.serve.engine.lanes import MIN_BATCH, Pace, lane_of
 from regard.serve.engine.messages import Leave
@@ -64,31 +62,6 @@ def test_a_short_text_that_is_too_long_for_the_model_is_refused(engine, models, 
     with pytest.raises(TooLong) as caught:
         run(engine.ask(Predict.lines(["long"])))
     assert (caught.value.index, caught.value.pieces, caught.value.limit) == (0, 12, 9)
-
-
-@pytest.mark.parametrize(("cores", "seconds", "batches"), [
-    (2, 0.001, [["a"], ["b", "c"]]), (2, 0.1, [["a"], ["b"], ["c"]]), (3, 0.001, [["a"], ["b"], ["c"]]),
-], ids=["quick", "slow", "a core is left"])  # fmt: skip
-def test_a_quick_model_leaves_a_core_to_the_server(models, run, monkeypatch, cores, seconds, batches):
-    """Two threads: the second one works if the texts take long, or if the server has a core of its own."""
-    monkeypatch.setattr("regard.serve.engine.lanes.cores", lambda: cores)
-    engine = Engine(Path("runs/en-de"), limits=Limits(threads=2, batch_wait=0.0))
-
-    async def case():
-        await engine.start()
-        await until(lambda: engine.ready)
-        engine._lanes.batchers[0].pace.item_seconds = seconds
-        models[0].gate.clear()
-        tasks = []
-        for number, text in enumerate("abc", start=1):
-            tasks.append(asking(engine, text))
-            await until(lambda number=number: engine.in_flight + engine.queue_size == number)
-        models[0].gate.set()
-        await asyncio.gather(*tasks)
-        await engine.stop()
-
-    run(case())
-    assert models[0].asked == batches
 
 
 def test_a_batch_waits_for_mates_less_long_than_a_text_takes():
