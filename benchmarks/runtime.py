@@ -3,7 +3,7 @@
     python benchmarks/runtime.py RUN FILE [--rounds 5] [--json FILE]
 
 The run is exported to runtime in float32 and int8, and to CTranslate2 where that is installed; FILE has the texts, a
-line each. Whole processes translate one sentence, then all of FILE, from their begin to their end, with the peak of
+line each. Whole processes translate one sentence, then all of FILE, from their start to their end, with the peak of
 their memory. Seconds of texts are those of the processor, of one thread. Texts are compared without safeguards, which
 are Regard's own.
 """
@@ -41,7 +41,7 @@ print(*contender.outputs, sep="\\n")"""
 
 
 def processes(run: Path, folder: Path, threads: int) -> dict[str, list[str]]:
-    """Export the run, and return processes that translate what they read, with so many threads but for the peer's one.
+    """Export the run, and return processes that translate what they read, with `threads` threads; the peer has one.
 
     All this happens without torch in this process: a child's peak of memory begins with its parent's.
     """

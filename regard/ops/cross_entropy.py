@@ -27,8 +27,8 @@ class LinearCrossEntropy(torch.autograd.Function):
 
     It never holds the logits of a batch: those of 4,000 tokens over 10,000 words are 160 MB that a plain loss creates
     several times per update. Here a chunk of rows is computed, its loss and its gradient are taken at once, and its
-    memory is used again. Inside `half_products` the factors of the gradients' products are rounded, those of the logits
-    are not.
+    memory is used again. Inside `half_products` the gradients' products of a chunk are rounded to bfloat16, with their
+    factors; logits and losses are not, nor is the gradient of the weight that unequal upstream gradients take again.
     """
 
     @staticmethod
@@ -41,7 +41,7 @@ class LinearCrossEntropy(torch.autograd.Function):
         for_states = torch.empty_like(states) if need_gradient else None
         for_weight = torch.zeros_like(weight) if need_gradient else None
         for_bias = torch.zeros_like(bias) if need_gradient and bias is not None else None
-        half = need_gradient and are_halved() and states.dtype == torch.float32
+        half = need_gradient and are_halved() and (states.dtype, states.device.type) == (torch.float32, "cpu")
         table = weight.bfloat16() if half else weight
         for rows, part, some, gradient in _chunks(states, weight, bias, targets, smoothing):
             losses[rows] = some

@@ -233,7 +233,7 @@ class Settings:
         _load_option(
             "INTEGER",
             "Requests at hand up to which the server itself searches short texts of small exports; 0: never."
-            " (default: 4 on one core, else 1, and 8 in threads if a search takes less than 2 ms)",
+            " (default: 4 on one core; else 1, or 8 in threads where a search takes less than 2 ms)",
             0,
         ),
     ] = None

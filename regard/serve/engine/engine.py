@@ -291,7 +291,7 @@ class DirectSearch:
         self._rules, self._alphabet, self._longest = SearchRules(**shortcut.rules), frozenset(alphabet), shortcut.pieces
         threads = cores() - 1  # one core is the server's
         self._pool = ThreadPoolExecutor(threads, "search") if threads else None
-        self.seconds = 0.0  # of processor for a search, moving average
+        self.latest = self.seconds = 0.0  # of processor for a search: of the latest, and a moving average
 
     @property
     def quick(self) -> bool:
@@ -315,25 +315,25 @@ class DirectSearch:
             if len(ids) > min(self._longest, SHORT_PIECES) + 1:
                 return None
             loop = asyncio.get_running_loop()
-            best, seconds = (
-                await loop.run_in_executor(self._pool, self._search, ids) if in_thread else self._search(ids)
-            )
-        except (ValueError, TypeError, LookupError, MemoryError):
+            search = await loop.run_in_executor(self._pool, self._search, ids) if in_thread else self._search(ids)
+        except (ValueError, TypeError, LookupError, MemoryError, RuntimeError):  # the last: no further thread
             return None
-        self.seconds += (HEED if self.seconds else 1.0) * (seconds - self.seconds)
+        best, self.latest, taken = search
+        self.seconds += (HEED if self.seconds else 1.0) * (self.latest - self.seconds)
         if loop_of(best.ids) is not None:
             return None
         read, written = self._translator.source.decode(ids[:-1]), self._translator.target.decode(best.ids)
         own = best.log_probs[: len(best.ids) + best.finished]  # without that of an end forced by the limit
         found = TextPrediction(read, written, best.score, own, best.finished, ids=best.ids)
         sure = [] if found.confidence is None else [found.confidence]
-        return found, Batched(1, len(ids), time.perf_counter() - began, 0.0, 0, sure)
+        waited = time.perf_counter() - began - taken if in_thread else 0.0
+        return found, Batched(1, len(ids), time.perf_counter() - began - waited, waited, 0, sure)
 
-    def _search(self, ids: Sequence[int]) -> tuple[EngineHypothesis, float]:
-        """Return the best translation, and the seconds of processor that it took."""
-        began = time.thread_time()
+    def _search(self, ids: Sequence[int]) -> tuple[EngineHypothesis, float, float]:
+        """Return the best translation, and the seconds that it took of the processor and of the clock."""
+        used, began = time.thread_time(), time.perf_counter()
         ((best,),) = self._translator.searched([ids], self._rules)
-        return best, time.thread_time() - began
+        return best, time.thread_time() - used, time.perf_counter() - began
 
 
 def fingerprint(run: Path) -> Fingerprint:

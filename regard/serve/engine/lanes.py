@@ -23,8 +23,8 @@ MIN_BATCH = 64.0  # tokens of a batch: in smaller ones the overhead outweighs th
 HEED, QUICK_HEED = 0.2, 0.5  # weight of the latest batch in moving averages of speed and of size
 LONGEST_WAIT = 60  # seconds
 MOST_KINDS = 64  # kinds of requests with a recorded speed
-WAIT_SHARE = 0.25  # of the seconds of a text: waiting for mates costs more than they save where texts are quick
-ALONE_SECONDS, ALONE_TEXTS = 0.01, 16  # waiting: below, a second batch takes the core that the server needs
+WAIT_SHARE = 0.25  # of a text's seconds that a batch waits at most: where texts are quick, mates are not worth more
+ALONE_SECONDS, ALONE_TEXTS = 0.01, 16  # of work below which the last slot leaves its core to the server
 
 
 class Pace:
@@ -93,7 +93,7 @@ class Batcher:
         self._arrived = asyncio.Event()
         self._pipe: Pipe | None = None
         self._idle = 0  # free slots share the waiting texts: two small batches at once beat a large one
-        self._every_core = False  # whether the slots take all cores, so that none is left for the server
+        self._slots, self._every_core = 0, False  # whether they take all cores, so that none is left for the server
 
     @property
     def queue_size(self) -> int:
@@ -129,7 +129,7 @@ class Batcher:
 
     async def work(self, pipe: Pipe, slots: int) -> None:
         """Process batches until the process ends. Raises Gone when it ends."""
-        self._pipe, self._idle, self._every_core = pipe, slots, slots >= cores()
+        self._pipe, self._idle, self._slots, self._every_core = pipe, slots, slots, slots >= cores()
         tasks = [asyncio.ensure_future(self._slot(pipe)) for _ in range(slots)]
         try:
             await asyncio.gather(*tasks)
@@ -145,11 +145,11 @@ class Batcher:
             await self._arrived.wait()
             if company or len(self._waiting) > 1:
                 await self._gather()
-            alone = self._is_quick()
-            if not self._waiting or (alone and self._working):  # cancelled, or the next batch of another slot
-                self._arrived.clear()
+            quick = self._is_quick()
+            if not self._waiting or (quick and 0 < len(self._working) >= self._slots - 1):
+                self._arrived.clear()  # all were cancelled, or another slot takes them next
                 continue
-            texts = math.ceil(self.queue_size / (1 if alone else self._idle))
+            texts = math.ceil(self.queue_size / max(1, self._idle - quick))
             items = self._waiting.take(self.pace.budget(self._waiting.first.kind), texts)
             self._idle -= 1
             company = any(item.request is not items[0].request for item in items)
@@ -158,9 +158,11 @@ class Batcher:
             self._arrived.set()
 
     def _is_quick(self) -> bool:
-        """Return whether one slot answers what waits so quickly that another one would hinder the server."""
-        texts = self.queue_size
-        return self._every_core and texts < ALONE_TEXTS and 0 < texts * self.pace.item_seconds < ALONE_SECONDS
+        """Return whether all work at hand is done so soon that the server needs a core more than the last slot does."""
+        seconds = (self.queue_size + self.in_flight) * self.pace.item_seconds
+        if not (self._every_core and self._waiting and self.queue_size < ALONE_TEXTS and 0 < seconds < ALONE_SECONDS):
+            return False
+        return all(batch.items[0].request.kind == self._waiting.first.kind for batch in self._working)
 
     async def _gather(self) -> None:
         """Wait a little for more texts, unless the first has waited already."""

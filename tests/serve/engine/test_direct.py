@@ -95,10 +95,11 @@ def counted(export, most, at_hand, count=3, seconds=0.0):
         if (search := engine._direct) is not None:
             found, search.seconds = search.answer, seconds
 
-            async def answer(question, **how):
+            async def answer(question, *, in_thread):
                 nonlocal direct
                 direct += 1
-                return await found(question, **how)
+                assert in_thread == (at_hand > (most or 1))
+                return await found(question, in_thread=in_thread)
 
             search.answer = answer
         answers = await asyncio.gather(*(engine.ask(Predict.lines([TEXT])) for _ in range(count)))
@@ -120,8 +121,10 @@ def test_few_requests_are_searched_directly_and_more_share_batches(export):
     (2, 3, 1e-4, 3), (2, QUICK_REQUESTS + 1, 1e-4, 0), (2, 3, 1.0, 0), (1, 3, 1e-4, 0),
 ], ids=["quick", "many at hand", "slow", "one core"])  # fmt: skip
 def test_threads_of_the_server_search_a_few_quick_texts(export, monkeypatch, cores, at_hand, seconds, direct):
-    monkeypatch.setattr("regard.serve.engine.engine.cores", lambda: cores)
-    texts, batches, found = counted(export, 1, at_hand, seconds=seconds)
+    for place in ("engine", "capacity"):
+        monkeypatch.setattr(f"regard.serve.engine.{place}.cores", lambda: cores)
+    monkeypatch.setattr("regard.serve.engine.capacity.DIRECT", 1)
+    texts, batches, found = counted(export, None, at_hand, seconds=seconds)
     assert (found, sum(batches), max(batches) > 1) == (direct, 3, not direct)
     assert texts == counted(export, 0, 1)[0]
 

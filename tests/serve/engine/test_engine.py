@@ -265,10 +265,12 @@ def test_whoever_watches_is_told_of_every_batch(engine, models, run):
     assert waited >= 0
 
 
-@pytest.mark.parametrize(("cores", "seconds", "at_once"), [(2, 0.001, 1), (2, 0.1, 2), (3, 0.001, 2)],
-                         ids=["quick", "slow", "a core is left"])  # fmt: skip
-def test_as_many_batches_at_a_time_as_threads(models, run, monkeypatch, cores, seconds, at_once):
-    """Less where texts are quick and no core is left for the server."""
+@pytest.mark.parametrize(("cores", "seconds", "first", "count", "in_flight"), [
+    (2, 0.001, {}, 3, 1), (2, 0.1, {}, 3, 2), (3, 0.001, {}, 3, 2), (2, 1e-4, {}, 17, 17),
+    (2, 0.001, {"n_best": 2}, 3, 2),
+], ids=["quick", "slow", "a core is left", "many", "behind another kind"])  # fmt: skip
+def test_quick_texts_leave_a_core_to_the_server(models, run, monkeypatch, cores, seconds, first, count, in_flight):
+    """Texts that come one by one: all else is worked on by both threads at once."""
     monkeypatch.setattr("regard.serve.engine.lanes.cores", lambda: cores)
     engine = Engine(Path("runs/en-de"), limits=Limits(threads=2, batch_wait=0.0))
 
@@ -278,16 +280,17 @@ def test_as_many_batches_at_a_time_as_threads(models, run, monkeypatch, cores, s
         engine._lanes.batchers[0].pace.item_seconds = seconds
         models[0].gate.clear()
         tasks = []
-        for number, text in enumerate("abc"):
-            tasks.append(asking(engine, text))
+        for number in range(count):
+            tasks.append(asking(engine, chr(97 + number), **({} if number else first)))
             await until(lambda number=number: engine.in_flight + engine.queue_size == number + 1)
-        assert (engine.in_flight, engine.queue_size) == (at_once, 3 - at_once)
+        await until(lambda: engine.in_flight == in_flight)
+        assert engine.queue_size == count - in_flight
         models[0].gate.set()
         await asyncio.gather(*tasks)
         await engine.stop()
 
     run(case())
-    assert models[0].asked == ([["a"], ["b", "c"]] if at_once == 1 else [["a"], ["b"], ["c"]])
+    assert sorted(text for batch in models[0].asked for text in batch) == [chr(97 + one) for one in range(count)]
 
 
 def test_what_waits_is_shared_among_idle_threads(models, run):

@@ -64,7 +64,7 @@ def test_a_short_text_that_is_too_long_for_the_model_is_refused(engine, models, 
     assert (caught.value.index, caught.value.pieces, caught.value.limit) == (0, 12, 9)
 
 
-def test_a_batch_waits_for_mates_less_long_than_a_text_takes():
+def test_a_batch_waits_for_mates_shorter_than_a_text_takes():
     pace = Pace(Limits(batch_wait=0.005))
     assert pace.wait() == 0.005  # before the first batch
     for seconds in (0.001, 0.1):
