@@ -194,13 +194,11 @@ class Engine:
         if direct is None or self.queue_size or self.in_flight:
             return None
         several = at_hand > self._most_direct
-        if several and (at_hand > QUICK_REQUESTS or not direct.quick):
+        if several and (self.limits.direct_search is not None or at_hand > QUICK_REQUESTS or not direct.quick):
             return None
         answered = await direct.answer(question, in_thread=several)
-        if direct.seconds > SLOW_SEARCH and self._direct is not None:
-            log.warning(
-                "%s: a search takes %.2f s: the model's process has all from here on", self.name, direct.seconds
-            )
+        if direct.latest > SLOW_SEARCH and self._direct is direct:
+            log.warning("%s: a search took %.2f s: the model's process has all from here on", self.name, direct.latest)
             self._direct = None
         if answered is None:
             return None

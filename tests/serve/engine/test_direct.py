@@ -110,7 +110,8 @@ def counted(export, most, at_hand, count=3, seconds=0.0):
 
 
 def test_few_requests_are_searched_directly_and_more_share_batches(export):
-    alone, batched, off = counted(export, 2, 2), counted(export, 2, 3), counted(export, 0, 1)
+    alone, off = counted(export, 2, 2), counted(export, 0, 1)
+    batched = counted(export, 2, 3, seconds=1e-4)  # a number that is given has no threads
     assert alone[1:] == ([1, 1, 1], 3)
     assert (batched[2], sum(batched[1]), max(batched[1]) > 1) == (0, 3, True)
     assert (off[2], sum(off[1])) == (0, 3)
@@ -150,6 +151,12 @@ def test_a_slow_search_leaves_all_others_to_the_process(export, monkeypatch, cap
     _, batches, direct = counted(export, 8, 1)
     assert (direct, sum(batches)) == (1, 3)
     assert "from here on" in caplog.text
+
+
+def test_one_slow_search_after_quick_ones_is_enough(export, monkeypatch):
+    clock = (0.1 * number for number in range(1000))  # the mean stays below 0.05
+    monkeypatch.setattr(time, "thread_time", lambda: next(clock))
+    assert counted(export, 8, 1, seconds=1e-6)[2] == 1
 
 
 def test_direct_answers_have_the_keys_limits_and_log_of_all_others(export, tmp_path):
