@@ -51,15 +51,8 @@ def processes(run: Path, folder: Path, threads: int) -> dict[str, list[str]]:
     for precision in PRECISIONS:
         place = folder / precision
         regard("export", run, "--to", "runtime", "-o", place, "--quantization", precision, "--lines", 0)
-        found[f"runtime, {precision}"] = [
-            "-c",
-            PROGRAM,
-            compiled._name,
-            "translate",
-            str(place),
-            "--threads",
-            str(threads),
-        ]
+        words = ["-c", PROGRAM, compiled._name, "translate", str(place), f"--threads={threads}"]
+        found[f"runtime, {precision}"] = words
     if find_spec("ctranslate2") is not None:
         regard("export", run, "--to", "ctranslate2", "-o", folder / PEER, "--lines", 0)
         words = ["-c", PEER_PROGRAM, str(Path(__file__).parent), str(folder / PEER)]

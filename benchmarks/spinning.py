@@ -1,4 +1,4 @@
-"""How waiting threads of OpenMP change the speed of training, alone and beside other programs.
+"""How waiting threads of OpenMP change the speed of training, alone, beside other programs and beside a training.
 
     REGARD_DATA=PATH python benchmarks/spinning.py [--rounds 3] [--seconds 10] [--busy 0 1 2] [--json FILE]
 
@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -23,6 +24,7 @@ VARIANTS = {
     "never spin": {"OMP_WAIT_POLICY": "PASSIVE"},
     "one thread": {"OMP_NUM_THREADS": "1"},
 }
+TWO, ONE_THREAD = "two at once, one thread each", VARIANTS["one thread"]
 CHILD = "child"
 LOOP = "while True: pass"
 
@@ -47,6 +49,12 @@ def speed(folder: Path, seconds: float, variables: dict[str, str]) -> float:
     return float(done.stdout.splitlines()[-1])
 
 
+def two(folder: Path, seconds: float) -> float:
+    """Tokens a second of two processes together, with a thread each."""
+    with ThreadPoolExecutor(2) as pool:
+        return sum(pool.map(lambda variables: speed(folder, seconds, variables), [ONE_THREAD] * 2))
+
+
 def child(folder: Path, seconds: float) -> None:
     """Trains for so long, and prints tokens a second."""
     from train import regard
@@ -69,7 +77,7 @@ def main() -> None:
     parser = parser_of(__doc__, seconds=10.0)
     parser.add_argument("--busy", type=int, nargs="+", default=[0, 1, 2], help="endless loops beside it")
     chosen = parser.parse_args()
-    found: dict[str, dict[int, list[float]]] = {name: {loops: [] for loops in chosen.busy} for name in VARIANTS}
+    found: dict[str, dict[int, list[float]]] = {name: {loops: [] for loops in chosen.busy} for name in (*VARIANTS, TWO)}
     with tempfile.TemporaryDirectory() as place:
         folder = prepare(Path(place), chosen.changes).path
         for _ in range(chosen.rounds):
@@ -77,6 +85,7 @@ def main() -> None:
                 with busy(loops):
                     for name, variables in VARIANTS.items():
                         found[name][loops].append(speed(folder, chosen.seconds, variables))
+                    found[TWO][loops].append(two(folder, chosen.seconds))
     rows = [[name, *(spread(of, ",.0f") for of in columns.values())] for name, columns in found.items()]
     shown = markdown(["variant", *(f"{loops} loops beside it" for loops in chosen.busy)], rows)
     print(shown)

@@ -48,9 +48,7 @@ class Limits:
     stuck_after: float = 120.0
     load_within: float = 600.0
     threads: int | None = None  # parallel batches; None: `threads_each`
-    direct_search: int | None = (
-        None  # requests at hand at most for a search in the server, one by one; None: by the cores
-    )
+    direct_search: int | None = None  # requests at hand at most for a search in the server; None: by the cores
 
 
 class Batched(NamedTuple):

@@ -171,6 +171,8 @@ class Engine:
         if len(portions) == 1 and (size := portions[0].guess) is not None:
             if (direct := await self._search_directly(portions[0])) is not None:
                 return [direct]
+            if not self.ready:  # the process may have ended meanwhile
+                raise _not_ready()
             with suppress(Miscounted):
                 return [*(await self._lanes.answer(portions[0], {0: TextCost(size)}, until, guessed=True)).values()]
         counts = [await self._count(some, first, until) for first, some in portions.items()]

@@ -158,7 +158,7 @@ class Batcher:
             self._arrived.set()
 
     def _is_quick(self) -> bool:
-        """Return whether all work at hand is done so soon that the server needs a core more than the last slot does."""
+        """Return whether the work at hand is so short that the last slot leaves its core to the server."""
         seconds = (self.queue_size + self.in_flight) * self.pace.item_seconds
         if not (self._every_core and self._waiting and self.queue_size < ALONE_TEXTS and 0 < seconds < ALONE_SECONDS):
             return False
