@@ -81,9 +81,8 @@ class ServedMemory:
     def __init__(self, path: Path, threshold: int) -> None:
         """Open the file. Raises DataError for a missing file, or one of another kind."""
         self.path, self.threshold = path, threshold
-        self._exact, self._similar = _Reader(path), _Reader(path)
-        self._writer: TranslationMemory | None = None
-        self._adds = ThreadSlots(1)
+        self._exact, self._similar = _Connection(path, _SEARCH_SECONDS), _Connection(path, _SEARCH_SECONDS)
+        self._writer = _Connection(path, _ADD_SECONDS)
         self._warned = -_LOG_SECONDS
         source, target = self._exact.opened().languages
         self.languages = (inward(source), inward(target))
@@ -184,7 +183,7 @@ class ServedMemory:
 
     async def _in_turns(
         self,
-        reader: "_Reader",
+        connection: "_Connection",
         searched: Callable[[TranslationMemory, Sequence[_X]], list[_T]],
         items: Sequence[_X],
         seconds: float,
@@ -192,15 +191,15 @@ class ServedMemory:
         """Return what is found for each item, in turn with other requests; fewer after a time limit or a fault."""
 
         def some(few: Sequence[_X]) -> list[_T]:
-            return searched(reader.opened(), few)
+            return searched(connection.opened(), few)
 
         found = list[_T]()
         try:
             async with asyncio.timeout(seconds):
                 for first in range(0, len(items), _TURN):
-                    found += await reader.slot.work(some, items[first : first + _TURN])
+                    found += await connection.slot.work(some, items[first : first + _TURN])
         except DataError as error:
-            reader.memory = None  # the next search opens the file again
+            connection.memory = None  # the next search opens the file again
             self._warn(str(error))
         except TimeoutError:
             self._warn(f"no answer within {seconds:g} seconds")
@@ -214,22 +213,20 @@ class ServedMemory:
             return False
 
         def added() -> None:
-            self._writer = _opened(self.path, self._writer, _ADD_SECONDS)
-            self._writer.add(units, newest=True)
+            self._writer.opened().add(units, newest=True)
 
         try:
-            await self._adds.work(added)
+            await self._writer.slot.work(added)
         except DataError as error:
-            self._writer = None
+            self._writer.memory = None
             self._warn(str(error))
             return False
         return True
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Close the file."""
-        for memory in (self._exact.memory, self._similar.memory, self._writer):
-            if memory is not None:
-                memory.close()
+        for connection in (self._exact, self._similar, self._writer):
+            await connection.close()
 
     def _warn(self, problem: str) -> None:
         now = time.monotonic()
@@ -238,22 +235,28 @@ class ServedMemory:
             _LOG.warning("memory: %s", problem)
 
 
-class _Reader:
-    """A connection that reads a file, for one search at a time."""
+class _Connection:
+    """A connection to a file, for one search or write at a time.
 
-    def __init__(self, path: Path) -> None:
-        self.path, self.slot = path, ThreadSlots(1)
+    Args:
+        path: The file.
+        seconds: Time to wait for another program that writes.
+    """
+
+    def __init__(self, path: Path, seconds: float) -> None:
+        self.path, self.seconds, self.slot = path, seconds, ThreadSlots(1)
         self.memory: TranslationMemory | None = None
 
     def opened(self) -> TranslationMemory:
-        """Return the open memory."""
-        self.memory = _opened(self.path, self.memory, _SEARCH_SECONDS)
+        """Return the open memory; a new one if the file was replaced."""
+        if self.memory is None or self.memory.replaced:
+            self.memory = TranslationMemory(self.path, seconds=self.seconds)
         return self.memory
 
-
-def _opened(path: Path, known: TranslationMemory | None, seconds: float) -> TranslationMemory:
-    """Return an open memory; a new one if the file was replaced."""
-    return TranslationMemory(path, seconds=seconds) if known is None or known.replaced else known
+    async def close(self) -> None:
+        """Close the file after the search that still runs: SQLite crashes if its connection goes meanwhile."""
+        if self.memory is not None:
+            await self.slot.work(self.memory.close)
 
 
 class Memories:
@@ -282,10 +285,10 @@ class Memories:
         """Return the memory of a pair of languages, in any spelling; None where there is none."""
         return self._pairs.get((inward(source), inward(target)))
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Close the files."""
         for memory in self._pairs.values():
-            memory.close()
+            await memory.close()
 
     def to_add(self, source: str, target: str) -> ServedMemory | None:
         """Return the memory of a pair of languages that clients may add to; None where there is none."""

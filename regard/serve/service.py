@@ -179,7 +179,7 @@ class Service:
         await self.documents.stop()
         await self.engines.stop()
         self.downloads.close()
-        await asyncio.to_thread(self.memories.close)
+        await self.memories.close()
         if self.access_log is not None:
             self.access_log.close()
 

@@ -92,10 +92,11 @@ def test_batch_mates_change_no_answer(loaded, memory):
         assert one["score"] == pytest.approx(other["score"], abs=2e-3)
 
 
-@pytest.mark.parametrize(("path", "body"), [("/translate", {}), ("/v2/translate", {"target_lang": "DE"})])
+@pytest.mark.parametrize(
+    ("path", "body"), [("/translate", {}), ("/v2/translate", {"text": TEXTS[:1], "target_lang": "DE"})]
+)
 def test_programs_send_context_without_a_field(loaded, memory, path, body):
-    engine = RealEngine(loaded[0], loaded[1][""])
-    body = {"q": TEXTS[0], "source": "en", "target": "de"} if not body else {"text": [TEXTS[0]], **body}
+    engine, body = RealEngine(loaded[0], loaded[1][""]), body or {"q": TEXTS[0], "source": "en", "target": "de"}
     with served([engine], Settings(memories=(memory,))) as client:
         assert ask(client, path, body, "json").status_code == 200
     ((text,),) = [one.texts for one in engine.asked]
@@ -106,8 +107,7 @@ def test_without_its_memory_a_model_reads_the_text_alone(loaded, memory):
     engine = RealEngine(loaded[0], loaded[1][""])
     (found,) = answers(engine, memory, [TEXTS[0]], memory=False)
     assert engine.asked == [Predict.lines((TEXTS[0],))] and "augmented" not in found["sentences"][0]["details"]
-    other = KnownEngine("en", "de")
-    answers(other, memory, [TEXTS[0]])
+    answers(other := KnownEngine("en", "de"), memory, [TEXTS[0]])
     assert other.asked == [Predict.lines((TEXTS[0],))]
 
 
@@ -161,12 +161,9 @@ def test_context_counts_where_a_target_is_explained(loaded, question):
 
 
 def test_context_counts_as_pieces(loaded):
-    answering = loaded[0]
     similar = (match("Hund " * 40),)
-    plain, known = (
-        answering.count(Predict((one,)))[0].pieces
-        for one in (GivenText(TEXTS[0]), GivenText(TEXTS[0], similar=similar))
-    )
+    texts = GivenText(TEXTS[0]), GivenText(TEXTS[0], similar=similar)
+    plain, known = (loaded[0].count(Predict((one,)))[0].pieces for one in texts)
     assert known == plain + context_of(similar) and context_of(similar) >= 40
     assert Predict((GivenText("yes", similar=similar),)).guess is None and Predict.lines(("yes",)).guess is not None
 
@@ -200,8 +197,7 @@ def test_a_model_that_reads_five_segments_gets_five(tmp_path):
     memory = TranslationMemory(tmp_path / "m.memory", ("en", "de"))
     memory.add(TranslationUnit(f"the dog sees a man {word}", f"Satz {word}") for word in "abcdef")
     for count in (1, 5):
-        row = FuzzyMatches(matches=count)
-        context = SourceContext({"fuzzy_matches": row})
+        context = SourceContext({"fuzzy_matches": FuzzyMatches(matches=count)})
         (matches,) = recalled_sentences(memory, ["the dog sees a man x"], context)
         (hints,) = context.hints(["the dog sees a man x"], [matches], [Glossary([])])
         assert context.augmented({"source": "the dog sees a man x"}, hints)["source"].count("⟦match⟧") == count

@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+import time
 from dataclasses import replace
 
 import pytest
@@ -81,6 +82,20 @@ def test_searches_do_not_wait_for_a_program_that_writes(place):
     other.execute("BEGIN IMMEDIATE")
     assert found(memory, "A dog runs.")[0]
     other.rollback()
+
+
+def test_a_memory_is_closed_after_a_search_that_came_too_late(place, monkeypatch):
+    memory, events = Memories([place], 70).of("en", "de"), []
+    monkeypatch.setattr(TranslationMemory, "search", lambda *_, **__: time.sleep(0.3) or events.append("searched"))
+    monkeypatch.setattr("regard.serve.memories._SEARCH_SECONDS", 0.05)
+
+    async def case():
+        assert await memory.search(["A dog runs."]) == [[]]
+        monkeypatch.setattr(memory._similar.memory, "close", lambda: events.append("closed"))
+        await memory.close()
+
+    asyncio.run(case())
+    assert events == ["searched", "closed"]
 
 
 def test_a_confirmed_translation_is_the_newest_segment(place):
