@@ -3,11 +3,12 @@
 LibreTranslate has a POST /translate, too: its questions have no `langpair`.
 """
 
+import json
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Annotated, Any
 
-from fastapi import Request
+from fastapi import Request, Response
 from pydantic import BaseModel, Field
 from pydantic_core import ErrorDetails
 from starlette.datastructures import Headers
@@ -53,7 +54,7 @@ class ApertiumAnswer(BaseModel):
     responseStatus: int = HTTPStatus.OK  # noqa: N815  as its API spells it
 
 
-async def apertium_translate(service: Service, request: Request) -> ApertiumAnswer:
+async def apertium_translate(service: Service, request: Request) -> Response:
     """Translate a text, as Apertium APy does. A question of LibreTranslate (source, target) is a POST."""
     values = await admitted(service, request)
     if "langpair" not in values and not values.keys().isdisjoint(("source", "target")):
@@ -62,8 +63,8 @@ async def apertium_translate(service: Service, request: Request) -> ApertiumAnsw
     return await apertium_answer(service, request, values)
 
 
-async def apertium_answer(service: Service, request: Request, values: Mapping[str, Any]) -> ApertiumAnswer:
-    """Return the translation of an admitted request."""
+async def apertium_answer(service: Service, request: Request, values: Mapping[str, Any]) -> Response:
+    """Return the translation of an admitted request: in ASCII, spaced as by Apertium APy, since OmegaT searches it."""
     question = ApertiumQuestion.of(values)
     check_sizes([question.q], service.settings)
     catalogue = service.catalogue
@@ -73,7 +74,8 @@ async def apertium_answer(service: Service, request: Request, values: Mapping[st
     request.state.asked.pair = f"{source}-{target}"
     whole = TranslationRequest([question.q], source, target, KINDS_OF_FORMAT.get(question.format, "text"))
     [found] = await translate(service, whole, request.state.asked)
-    return ApertiumAnswer(responseData=TranslatedText(translatedText=found.text))
+    answer = ApertiumAnswer(responseData=TranslatedText(translatedText=found.text))
+    return Response(json.dumps(answer.model_dump()), media_type="application/json")
 
 
 async def list_pairs(service: Service, _: Request) -> dict[str, Any]:

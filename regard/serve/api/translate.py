@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from fastapi import Request
+from fastapi import Request, Response
 from fastapi.responses import JSONResponse
 
 from regard.serve.api.access import admitted
@@ -22,12 +22,12 @@ KINDS: dict[str, Kind] = {"text": "text", "html": "html"}
 MAX_GUESSES, APERTIUM = 3, "apertium"
 
 
-async def translate_texts(service: Service, request: Request) -> JSONResponse:
+async def translate_texts(service: Service, request: Request) -> Response:
     """Translate a text, or a list of texts. A question of Apertium, with a `langpair`, is answered in its form."""
     values = await admitted(service, request)
     if "langpair" in values and APERTIUM in service.settings.programs:
         request.state.error_form = apertium_error
-        return JSONResponse((await apertium_answer(service, request, values)).model_dump())
+        return await apertium_answer(service, request, values)
     question = TextQuestion.of(values)
     whole = _checked(service, question)
     request.state.asked.pair = f"{question.source}-{question.target}"
