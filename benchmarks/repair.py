@@ -16,7 +16,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from program import markdown, options
@@ -89,14 +89,7 @@ def plant(run: Path, swaps: Mapping[str, str], examples: Sequence[Pair], updates
         loss.backward()
         optimizer.step()
     weights = {name: value.detach().clone() for name, value in model.state_dict().items()}
-    origin: dict[str, Any] = {
-        "format": "runs",
-        "folder": str(run),
-        "architecture": "planted errors",
-        "license": None,
-        "files": {},
-    }
-    run_of_weights(predictor.run, weights, origin, folder)
+    run_of_weights([predictor.run], weights, folder, folder=str(run), architecture="planted errors")
 
 
 def covered(pairs: Sequence[Pair], swaps: Mapping[str, str], repairs: Sequence[Pair]) -> list[bool]:
