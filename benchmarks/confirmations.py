@@ -5,9 +5,9 @@
 
 The segments of a domain are translated one by one in the order of its files; then the reference of each is confirmed,
 and stands in a translation memory from the next segment on. Systems: the run alone; exact matches of the memory in
-place of the run's translation; these with the nearest segments joined (the feature nearest_segments); and, without a
-memory, the run taught "every night": after each 100 segments `regard teach` gets the references of all before. Seeds
-are streams that begin at other places of the files, at equal distances.
+place of the run's translation; these with the nearest segments joined (the feature nearest_segments); without a memory,
+the run taught "every night": after each 100 segments `regard teach` gets the references of all before; and both, the
+memory and the lessons. Seeds are streams that begin at other places of the files, at equal distances.
 
 BLEU and chrF are of the whole stream. A repeated error is a word of a reference that a translation lacks although an
 earlier correction of the same system has added it: per 100 words of the references, within the first 50 segments and
@@ -41,7 +41,8 @@ FIRST = 50  # segments after which a memory may be expected to help
 GNOME = {"en": 1, "de": 2, "fr": 3, "es": 4, "zh": 5}  # columns of its tables
 RATES = (f"repeated errors, first {FIRST}", "after them", "after them, % of change")
 NIGHT = 100  # segments between two lessons
-SYSTEMS = ("run alone", "exact matches", "nearest segments", "taught every night")
+EXACT, NEAREST, TAUGHT, BOTH = "exact matches", "nearest segments", "taught every night", "nearest segments and taught"
+SYSTEMS = ("run alone", EXACT, NEAREST, TAUGHT, BOTH)
 
 
 class Stream(NamedTuple):
@@ -54,12 +55,12 @@ class Stream(NamedTuple):
 
 
 class Nights:
-    """A copy of a run that is taught all that was confirmed."""
+    """A copy of a run that is taught all that was confirmed; `features` are those of its decoding."""
 
-    def __init__(self, run: Path, folder: Path, seed: int) -> None:
+    def __init__(self, run: Path, folder: Path, seed: int, features: Sequence[Choice]) -> None:
         self.run, self.table = folder / "run", folder / "confirmed.tsv"
         self.changes = [f"training.seed={seed}", "training.threads=1"]
-        self.lessons, self.kept, self.seconds = 0, 0, 0.0
+        self.lessons, self.kept, self.seconds, self.features = 0, 0, 0.0, features
         shutil.copytree(run, self.run)
 
     def learn(self, pairs: Sequence[Pair]) -> Predictor:
@@ -69,7 +70,7 @@ class Nights:
         self.kept += teach(TeachingRequest(self.run, self.table, changes=self.changes), print, quiet=True).changed
         self.lessons += 1
         self.seconds += time.process_time() - start
-        return load(self.run)
+        return load(self.run, features=self.features)
 
 
 def main() -> None:
@@ -78,7 +79,7 @@ def main() -> None:
     program.add_argument("run", type=Path, metavar="RUN", help="a translator")
     program.add_argument("domains", nargs="+", choices=[*DOMAINS], metavar="DOMAIN", help=", ".join(DOMAINS))
     program.add_argument("--languages", nargs=2, default=["en", "de"], help="source and target (default: en de)")
-    program.add_argument("--systems", nargs="+", choices=SYSTEMS[1:], default=SYSTEMS[1:], help="beside the run alone")
+    program.add_argument("--systems", nargs="+", choices=SYSTEMS[1:], default=SYSTEMS[1:4], help="beside the run alone")
     program.add_argument("--standing", nargs=2, type=Path, metavar="FILE", help="standing set: its source and target")
     given = program.parse_args()
     torch.set_num_threads(given.threads)
@@ -100,9 +101,10 @@ def measured(given: argparse.Namespace, domain: str, seed: int) -> Iterator[dict
     for system in (SYSTEMS[0], *given.systems):
         with tempfile.TemporaryDirectory() as folder:
             memory = TranslationMemory(Path(folder) / "stream.memory", languages)
-            feature = [Choice("nearest_segments", {"memory": str(memory.path)})] if system == SYSTEMS[2] else []
-            nights = Nights(given.run, Path(folder), seed) if system == SYSTEMS[3] else None
-            answers = memory if system in SYSTEMS[1:3] else None
+            near = Choice("nearest_segments", {"memory": str(memory.path)})
+            feature = [near] if system in (NEAREST, BOTH) else []
+            nights = Nights(given.run, Path(folder), seed, feature) if system in (TAUGHT, BOTH) else None
+            answers = memory if system in (EXACT, NEAREST, BOTH) else None
             found = streamed(load(given.run, features=feature), pairs, answers, memory, nights)
             standing = "" if given.standing is None else standing_bleu(found.predictor, given.standing)
         first = first or found

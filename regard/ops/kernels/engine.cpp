@@ -364,25 +364,27 @@ int64_t force(
     check(!problem, problem);
     const std::vector<float> memory = engine->read(1, starts, source);
     const int32_t row = 0;
+    const Stack& stack = *engine->writes.stack;
     Past past = engine->begin(1, starts, memory.data(), &row);
-    past.stride = count + 1, past.aligned_layer = engine->aligned;
-    std::vector<int32_t> slots(count + 1);
-    std::vector<int64_t> rows_then(count + 1, 1);
-    std::vector<std::unique_ptr<float[]>> kept;
-    std::vector<float*> own;
-    std::vector<float> states(engine->dim);
-    past.slots = slots.data();
-    for (int64_t time = 0; time <= count; ++time) {
-      const int64_t word = time < count ? target[time] : engine->writes.end;
-      check(word >= 0 && word < engine->target_words, "an id is not in the vocabulary");
-      embed(engine->writes, time ? target[time - 1] : engine->writes.begin, time, states.data());
-      kept.emplace_back(new float[engine->writes.stack->layers * kept_of(*engine->writes.stack)]);
-      own.push_back(kept.back().get());
-      past.time = time, past.own = own.data(), past.rows_then = rows_then.data(), past.aligned = weights + time * places;
-      take_step(engine->writes.stack, &past, 1, states.data());
+    const int64_t steps = count + 1, size = stack.layers * kept_of(stack), dim = engine->dim;
+    const std::vector<int64_t> rows_then(steps, 1);
+    std::vector<int64_t> words(target, target + count);
+    words.push_back(engine->writes.end);
+    std::vector<float> kept(steps * size), states(steps * dim);
+    std::vector<float*> own(steps);
+    for (int64_t time = 0; time < steps; ++time) {
+      check(words[time] >= 0 && words[time] < engine->target_words, "an id is not in the vocabulary");
+      embed(engine->writes, time ? words[time - 1] : engine->writes.begin, time, states.data() + time * dim);
+      own[time] = kept.data() + time * size;
+    }
+    past.own = own.data(), past.rows_then = rows_then.data();
+    past.aligned = weights, past.aligned_layer = engine->aligned;
+    take_steps(stack, past, 1, steps, states.data());
+    for (int64_t time = 0; time < steps; ++time) {
       int64_t best;
       float top;
-      find_best(engine->writes.head, 1, states.data(), 1, 0, nullptr, &best, &top, {1, &word, log_probs + time});
+      const float* state = states.data() + time * dim;
+      find_best(engine->writes.head, 1, state, 1, 0, nullptr, &best, &top, {1, &words[time], log_probs + time});
     }
     return 1;
   });

@@ -121,7 +121,7 @@ class DecodedRows {
     rows_then.push_back(count);
     past.slots = slots.data(), past.stride = longest, past.time = begun + length - 1;
     past.own = own.data(), past.rows_then = rows_then.data(), past.texts = read.data();
-    take_step(writer.stack, &past, count, states.data());
+    take_steps(*writer.stack, past, count, 1, states.data());
   }
 
   // These words are the rows from now on.

@@ -1,4 +1,4 @@
-// Blocks of a Transformer without gradients: an encoder over whole texts, and a decoder's step for many rows at once.
+// Blocks of a Transformer without gradients: an encoder over whole texts, and steps of a decoder for many rows at once.
 //
 // Rows stand one behind another, without padding. Each row's numbers depend on its own text alone, to the bit.
 
@@ -304,8 +304,8 @@ void project_rows(const Product& product, int64_t rows, const float* x, float* t
 // What rows that are being written read. Keys and values of a place stand side by side.
 struct Past {
   const int32_t* slots;  // (rows, stride): in which row of own[place] is what a row has kept of that place
-  int64_t stride, time;  // places before this one
-  float* const* own;     // of each place up to this one: (layers, rows then, kept), written here for this place
+  int64_t stride, time;  // places before the first step
+  float* const* own;     // of each place up to the last step: (layers, rows then, kept), written here for the steps
   const int64_t* rows_then;
   const int32_t* texts;   // (rows,) which text each reads
   const int64_t* starts;  // of the texts in `source`, and the end of the last
@@ -317,41 +317,43 @@ struct Past {
 
 LAYOUT(Past, slots, stride, time, own, rows_then, texts, starts, source, places, longest, aligned, aligned_layer);
 
-// Rows that are being written.
-struct Step {
+// Some of the rows that are being written, each with all its steps: these stand side by side, as if each were a row.
+struct Steps {
   const Stack& stack;
   const Past& past;
   const Rows& rows;
-  const float** keys;  // room for as many as one row reads
-  float* scores;       // and for their scores
+  int64_t first, count;  // the first of these rows, and the steps of each
+  const float** keys;    // room for as many as one step reads
+  float* scores;         // and for their scores
 
-  // What a row kept of an earlier place in a layer.
-  const float* kept(int64_t layer, int64_t place, int64_t row) const {
-    const int64_t slot = past.slots[row * past.stride + place];
+  int64_t row_of(int64_t step) const { return first + step / count; }
+  int64_t place_of(int64_t step) const { return past.time + step % count; }
+
+  // What a row keeps of a place in a layer: of a step of now, in its own row.
+  float* kept(int64_t layer, int64_t place, int64_t row) const {
+    const int64_t slot = place < past.time ? past.slots[row * past.stride + place] : row;
     return past.own[place] + (layer * past.rows_then[place] + slot) * kept_of(stack);
   }
 
   void attend_to_own(int64_t layer) const {
     const int64_t width = stack.blocks[layer].own_out.inputs;
-    float* written = past.own[past.time] + layer * rows.count * 2 * width;
-    for (int64_t row = 0; row < rows.count; ++row) {
-      const float* query = rows.queries + 3 * row * width;
-      float* own = written + row * 2 * width;
-      std::memcpy(own, query + width, 2 * width * sizeof(float));
-      for (int64_t place = 0; place < past.time; ++place) keys[place] = kept(layer, place, row);
-      keys[past.time] = own;
-      attend(query, keys, past.time + 1, stack.own_heads, width, scores, rows.context + row * width);
+    for (int64_t step = 0; step < rows.count; ++step) {
+      const int64_t row = row_of(step), last = place_of(step);
+      const float* query = rows.queries + 3 * step * width;
+      std::memcpy(kept(layer, last, row), query + width, 2 * width * sizeof(float));
+      for (int64_t place = 0; place <= last; ++place) keys[place] = kept(layer, place, row);
+      attend(query, keys, last + 1, stack.own_heads, width, scores, rows.context + step * width);
     }
   }
 
   // c = f · c' + (1 - f) · W x, f = sigmoid(W' x + b); the context is max(0, c).
   void recur(int64_t layer) const {
     const int64_t width = stack.blocks[layer].own.outputs / 2;
-    float* written = past.own[past.time] + layer * rows.count * width;
-    for (int64_t row = 0; row < rows.count; ++row) {
-      const float *added = rows.queries + 2 * row * width, *forget = added + width;
-      const float* before = past.time ? kept(layer, past.time - 1, row) : nullptr;
-      float *state = written + row * width, *context = rows.context + row * width;
+    for (int64_t step = 0; step < rows.count; ++step) {
+      const int64_t row = row_of(step), last = place_of(step);
+      const float *added = rows.queries + 2 * step * width, *forget = added + width;
+      const float* before = last ? kept(layer, last - 1, row) : nullptr;
+      float *state = kept(layer, last, row), *context = rows.context + step * width;
       for (int64_t place = 0; place < width; place += kLanes) {
         const int64_t some = std::min(kLanes, width - place);
         Vector gates{};
@@ -369,12 +371,15 @@ struct Step {
   void attend_to_source(int64_t layer) const {
     const int64_t width = stack.blocks[layer].cross.outputs;
     const float* source = past.source + layer * past.places * 2 * width;
-    for (int64_t row = 0; row < rows.count; ++row) {
-      const int64_t begin = past.starts[past.texts[row]], end = past.starts[past.texts[row] + 1];
+    for (int64_t step = 0; step < rows.count; ++step) {
+      const int32_t text = past.texts[row_of(step)];
+      const int64_t begin = past.starts[text], end = past.starts[text + 1];
       for (int64_t place = begin; place < end; ++place) keys[place - begin] = source + place * 2 * width;
-      const float* query = rows.queries + row * width;
-      attend(query, keys, end - begin, stack.cross_heads, width, scores, rows.context + row * width);
-      if (past.aligned && past.aligned_layer == layer) align(end - begin, past.aligned + row * past.longest);
+      const float* query = rows.queries + step * width;
+      attend(query, keys, end - begin, stack.cross_heads, width, scores, rows.context + step * width);
+      if (past.aligned && past.aligned_layer == layer) {
+        align(end - begin, past.aligned + (first * count + step) * past.longest);
+      }
     }
   }
 
@@ -389,26 +394,31 @@ struct Step {
   }
 };
 
-// One step: states (rows, dim) of the words read → those of the decoder, in place.
-void take_step(const Stack* stack, const Past* past, int64_t count, float* states) {
-  const int64_t longest = std::max(past->time + 1, past->longest);
-  Scratch scratch(memory_of(*stack, count, longest));
+// states (rows, steps, dim) of the words read → those of the decoder, in place.
+void take_steps(const Stack& stack, const Past& past, int64_t all, int64_t count, float* states) {
+  const int64_t together = count == 1 ? all : std::max<int64_t>(1, std::min(all, kTogether / count));
+  const int64_t longest = std::max(past.time + count, past.longest);
+  Scratch scratch(memory_of(stack, together * count, longest));
   std::unique_ptr<const float*[]> keys(new const float*[longest]);
-  const Rows rows = rows_of(*stack, count, states, scratch);
-  const Step step{*stack, *past, rows, keys.get(), scratch.next};
-  for (int64_t layer = 0; layer < stack->layers; ++layer) {
-    const Block& block = stack->blocks[layer];
-    multiply<After::nothing>(block.own, rows.enter(block.own_norm), count, rows.queries);
-    stack->own_heads ? step.attend_to_own(layer) : step.recur(layer);
-    rows.leave(block.own_norm, block.own_out, rows.context);
-    if (block.cross.outputs) {
-      multiply<After::nothing>(block.cross, rows.enter(block.cross_norm), count, rows.queries);
-      step.attend_to_source(layer);
-      rows.leave(block.cross_norm, block.cross_out, rows.context);
+  const Rows room = rows_of(stack, together * count, states, scratch);
+  for (int64_t first = 0; first < all; first += together) {
+    Rows rows = room;
+    rows.count = std::min(together, all - first) * count, rows.states += first * count * stack.dim;
+    const Steps steps{stack, past, rows, first, count, keys.get(), scratch.next};
+    for (int64_t layer = 0; layer < stack.layers; ++layer) {
+      const Block& block = stack.blocks[layer];
+      multiply<After::nothing>(block.own, rows.enter(block.own_norm), rows.count, rows.queries);
+      stack.own_heads ? steps.attend_to_own(layer) : steps.recur(layer);
+      rows.leave(block.own_norm, block.own_out, rows.context);
+      if (block.cross.outputs) {
+        multiply<After::nothing>(block.cross, rows.enter(block.cross_norm), rows.count, rows.queries);
+        steps.attend_to_source(layer);
+        rows.leave(block.cross_norm, block.cross_out, rows.context);
+      }
+      rows.feed_forward(block);
     }
-    rows.feed_forward(block);
+    rows.finish();
   }
-  rows.finish();
 }
 
 }  // namespace

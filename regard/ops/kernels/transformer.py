@@ -189,17 +189,16 @@ class PackedStack:
         slots (rows, time) int32: the row of each earlier step that holds what a row kept.
         texts (rows) int32: the source of each row.
         """
-        states = vectors.float().transpose(0, 1).contiguous().clone()
-        (count, rows, _), time = states.shape, slots.shape[1]
+        states = vectors.float().contiguous().clone()
+        (rows, count, _), time = states.shape, slots.shape[1]
         own = states.new_empty(count, len(self._blocks), rows, self._kept)
         after = StepMemory(memory.source, (*memory.own, *own), (*memory.vectors, *vectors.unbind(1)))
         slots = torch.cat([slots, torch.arange(rows, dtype=torch.int32).unsqueeze(1).expand(rows, count)], dim=1)
         past = self.past(after, slots, texts)
-        step = self._function("step", ctypes.POINTER(StackStruct), ctypes.POINTER(PastStruct), _LONG, _POINTER)
-        for place in range(count):
-            past.time = time + place
-            step(self.struct, past, rows, states[place].data_ptr())
-        return states.transpose(0, 1), after, slots
+        past.time = time
+        steps = self._function("steps", ctypes.POINTER(StackStruct), ctypes.POINTER(PastStruct), *[_LONG] * 2, _POINTER)
+        steps(self.struct, past, rows, count, states.data_ptr())
+        return states, after, slots
 
     def past(self, memory: StepMemory, slots: Tensor, texts: Tensor) -> PastStruct:
         """Return what compiled code reads of the steps in a memory; all of it must stay where it is meanwhile."""
