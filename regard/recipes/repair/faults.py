@@ -53,17 +53,15 @@ def wrong_links(repairs: Sequence[RepairPair], given: Sequence[str], counts: Old
     """Return the words of repaired texts with the wrong words of their old answers that usually come with them.
 
     `given` are the old answers to the repairs. A wrong word belongs to a word of the text if half of the old answers to
-    texts with the latter have it, or if no other text has the latter; also to the word that is most associated with it,
-    since a noun in the dative is rarely in half of them. It never belongs to one of the commonest words.
+    texts with the latter have it, or if no other text has the latter; never to one of the commonest words.
     """
     found = FaultLinks()
     for (source, right), answer in zip(repairs, given, strict=True):
-        rare = sorted(filter(counts.is_rare, word_set(source)))
-        for wrong in word_set(answer) - word_set(right):
-            found |= {(word, wrong) for word in rare if counts.both[word, wrong] >= _LINKED * counts.read[word]}
-            near, word = max(((counts.association(word, wrong), word) for word in rare), default=(0.0, ""))
-            found |= {(word, wrong)} if near >= _LEAST_DICE else set()
-    return found
+        found |= {*product(word_set(source), word_set(answer) - word_set(right))}
+    return {
+        (word, wrong) for word, wrong in found
+        if counts.is_rare(word) and counts.both[word, wrong] >= _LINKED * counts.read[word]
+    }  # fmt: skip
 
 
 def is_related(pair: RepairPair, links: FaultLinks) -> bool:

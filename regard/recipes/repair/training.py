@@ -22,7 +22,7 @@ _ROWS = 48  # of each kind in an update
 _HOLD = 10.0  # weight of the divergence from old answers, beside the loss of the repairs
 _WORD_RATE, _WORD_UPDATES = 0.05, 200  # the rate is a fraction of the standard deviation of the vectors
 _RATE, _UPDATES, _CHECK_EVERY, _PATIENCE = 5e-4, 400, 10, 50
-_CHECKED = 300  # transfers whose answers are checked
+_CHECKED = 100  # transfers whose answers are checked
 
 
 class Transfer(NamedTuple):
