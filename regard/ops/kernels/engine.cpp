@@ -380,12 +380,10 @@ int64_t force(
     past.own = own.data(), past.rows_then = rows_then.data();
     past.aligned = weights, past.aligned_layer = engine->aligned;
     take_steps(stack, past, 1, steps, states.data());
-    for (int64_t time = 0; time < steps; ++time) {
-      int64_t best;
-      float top;
-      const float* state = states.data() + time * dim;
-      find_best(engine->writes.head, 1, state, 1, 0, nullptr, &best, &top, {1, &words[time], log_probs + time});
-    }
+    std::vector<int64_t> best(steps);
+    std::vector<float> top(steps);
+    const Asked asked{1, words.data(), log_probs};
+    find_best(engine->writes.head, steps, states.data(), 1, 0, nullptr, best.data(), top.data(), asked);
     return 1;
   });
 }
