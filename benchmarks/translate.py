@@ -79,7 +79,7 @@ def regard(run: RunFolder, texts: list[str], beam: int, length: int | None, name
     settings = DecodingSettings(choice, shortlist=way.shortlist)
     task, model = TranslationTask(columns), weights(run)
     set_precision(model, way.precision)
-    engine = engine_of(settings, model, task, shortlist_of(run, settings, columns))
+    engine = engine_of(settings, model, task, shortlist_of(run.path, settings, columns))
     predictor = Predictor(model, task, engine, settings=DecodingSettings(batch_tokens=tokens))
     outputs = list[str]()
 
@@ -93,8 +93,7 @@ def regard(run: RunFolder, texts: list[str], beam: int, length: int | None, name
 def hugging_face(run: RunFolder, texts: list[str], beam: int, length: int | None, sentences: int) -> Contender:
     """`generate` with its cache, on batches of so many sentences."""
     opened = Run.open(run)
-    experiment = opened.experiment
-    model = copied(weights(run), experiment, len(opened.columns["source"])).eval()
+    model = copied(weights(run), opened.experiment, len(opened.columns["source"])).eval()
     return generating(model, run, texts, beam, length, sentences)
 
 
@@ -139,8 +138,7 @@ def weights(run: RunFolder) -> Translator:
     if run.started:
         return Run.open(run).assembled().model  # type: ignore[return-value]  # its task is translation
     opened = Run.open(run)
-    experiment = opened.experiment
-    model: Any = model_of(experiment, opened.columns).eval()
+    model: Any = model_of(opened.experiment, opened.columns).eval()
     with torch.no_grad():
         model.encoders[ROUTE].embedder.table[[PAD, BOS]] = 0
     return model
@@ -149,7 +147,7 @@ def weights(run: RunFolder) -> Translator:
 def test_part(run: RunFolder) -> Mapping[str, list[str]]:
     """The sentences of the test part, by column."""
     opened = Run.open(run)
-    return part_of(opened, TranslationTask(opened.columns))
+    return {name: [*lines] for name, lines in part_of(opened, TranslationTask(opened.columns)).items()}
 
 
 def contenders(
@@ -163,10 +161,8 @@ def contenders(
         if (beam > 1 or way.stop == "exact") and (run.started or not way.shortlist)
     }
     for kind in ("float32", "int8"):
-        found[f"CTranslate2 {kind}"] = (
-            ctranslate2,
-            (converted._replace(compute_type=kind), texts, beam, length, threads),
-        )
+        model = converted._replace(compute_type=kind)
+        found[f"CTranslate2 {kind}"] = ctranslate2, (model, texts, beam, length, threads)
     return found | {"Hugging Face": (hugging_face, (run, texts, beam, length))}
 
 
