@@ -20,7 +20,7 @@ from program import DATA, head, lines_of, options, row
 
 import regard
 from regard.documents.glossary import Entry, Glossary, uses
-from regard.results import Prediction
+from regard.results import Prediction, TermUse, TextPrediction
 
 WORD = re.compile(r"\w{3,}")
 USUAL, LEAST, ALIKE = 5, 5, 0.15  # translations of a word; pairs that have it; Dice's coefficient of both
@@ -119,10 +119,15 @@ def wrong(predictor: regard.Predictor, test: Corpus, words: list[str]) -> None:
         given.append(Glossary([Entry(word, (other,)) for word, other in list(pairs)[:WRONG]]))
     found, _ = timed(predictor, test.source[:WRONGED], given[:WRONGED])
     told = [one for one in found if "fit badly" in one.warning or "is not translated" in one.warning]
-    terms = [sum(len(one.terms.uses) for one in some) for some in (told, found)]
-    used = sum(use.target_place is not None for one in found for use in one.terms.uses)
+    terms = [len(terms_of(some)) for some in (told, found)]
+    used = sum(use.target_place is not None for use in terms_of(found))
     print(f"\nWrong terms: {terms[1]:,} in {len(found)} sentences, {used:,} of them used; {len(told)} of the sentences")
     print(f"have a warning, with {terms[0]:,} of the terms.")
+
+
+def terms_of(found: Sequence[Prediction]) -> list[TermUse]:
+    """What became of the terms of translations."""
+    return [use for one in found if isinstance(one, TextPrediction) and one.terms for use in one.terms.uses]
 
 
 def bleu(found: Sequence[Prediction], test: Corpus) -> float:
