@@ -19,8 +19,8 @@ from program import DATA, head, lines_of, options, row
 
 from regard.config import Choice
 from regard.evaluation import read_gold
-from regard.evaluation.alignments import link_rates
-from regard.explain.alignment import Link, parse_pharaoh
+from regard.evaluation.alignments import Link, link_rates
+from regard.explain.alignment import parse_pharaoh
 from regard.statistical import ALIGNERS
 from regard.statistical.aligner import fit_both
 from regard.statistical.bitext import Bitext

@@ -101,9 +101,9 @@ def of_segments(
     }
     rows = []
     for name, (predictor, used) in systems.items():
-        found = [predictor.translate([source for source, _ in some], memory=used) for some in texts.values()]
+        answers = [predictor.translate([source for source, _ in some], memory=used) for some in texts.values()]
         rows.append([name, *(bleu([one.text for one in some], pairs) for some, pairs in
-                             zip(found, texts.values(), strict=True))])  # fmt: skip
+                             zip(answers, texts.values(), strict=True))])  # fmt: skip
     return markdown(["system, BLEU", *(f"{name} ({len(some)})" for name, some in texts.items())], rows)
 
 

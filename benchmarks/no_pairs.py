@@ -109,9 +109,9 @@ def word_figures(
 ) -> dict[str, float]:
     """BLEU of words by the dictionary, after swaps, and in the order of the reference."""
     pairs = read_word_pairs(known) if known else []
-    tables = [read_embeddings(start / f"words-{code}").table for code in CODES]
+    source, target = (read_embeddings(start / f"words-{code}").table for code in CODES)
     found = dict[str, float]()
-    for place, words in enumerate(word_maps(best_dictionary(*tables, pairs, say=print), pairs)):
+    for place, words in enumerate(word_maps(best_dictionary(source, target, pairs, say=print), pairs)):
         way = f"{CODES[place]}-{CODES[1 - place]}"
         orders = order_figures(test[place], test[1 - place], words, texts[1 - place])
         found |= {f"{name} {way}": value for name, value in orders.items()}

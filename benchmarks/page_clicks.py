@@ -23,7 +23,7 @@ from playwright.sync_api import sync_playwright
 from program import head, options, row
 
 from regard.explain import page, to_json
-from regard.results import AttentionMap, Explanation, TextPrediction
+from regard.results import AttentionMap, Explanation, Prediction, TextPrediction
 
 LAYERS = 6
 METHODS = ("lrp", "integrated_gradients", "saliency")
@@ -54,7 +54,7 @@ def drawn(rows: int, columns: int, draw: random.Random) -> list[list[float]]:
 def prediction(words: int, heads: int, seed: int = 1) -> TextPrediction:
     """A translation of so many words, with maps of `heads` heads in six layers of each kind of attention."""
     draw = random.Random(seed)
-    tokens = [[*(f"▁{side}{place}" for place in range(words - 1)), "</s>"] for side in ("wort", "word")]
+    read, written = ([*(f"▁{side}{place}" for place in range(words - 1)), "</s>"] for side in ("wort", "word"))
     maps = [
         AttentionMap(f"{kind}.{layer}", kind, layer, [drawn(words, words, draw) for _ in range(heads // LAYERS)])
         for kind in ("cross", "encoder", "decoder")
@@ -63,14 +63,14 @@ def prediction(words: int, heads: int, seed: int = 1) -> TextPrediction:
     links = [(place, place) for place in range(words - 1)]
     share = {"source": [0.6] * words, "target": [0.4] * words}
     reasons = {
-        name: Explanation.of_text(*tokens, links, drawn(words, words, draw), maps[:1], by=name, sides=share)
+        name: Explanation.of_text(read, written, links, drawn(words, words, draw), maps[:1], by=name, sides=share)
         for name in METHODS
     }
-    found = Explanation.of_text(*tokens, links, drawn(words, words, draw), maps, reasons=reasons)
-    text = " ".join(token.strip("▁") for token in tokens[1][:-1])
+    found = Explanation.of_text(read, written, links, drawn(words, words, draw), maps, reasons=reasons)
+    text = " ".join(token.strip("▁") for token in written[:-1])
     logs = [-draw.random() for _ in range(words)]
-    others = [TextPrediction("", f"{text} {number}", -2.0) for number in range(4)]
-    source = " ".join(token.strip("▁") for token in tokens[0][:-1])
+    others: list[Prediction] = [TextPrediction("", f"{text} {number}", -2.0) for number in range(4)]
+    source = " ".join(token.strip("▁") for token in read[:-1])
     return TextPrediction(source, text, sum(logs), logs, alternatives=others, explanation=found)
 
 

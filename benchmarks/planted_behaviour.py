@@ -17,9 +17,9 @@ from typing import NamedTuple
 from program import markdown, options
 
 from regard.registry import Choice
-from regard.reports.behaviour.evidence import without_accents
 from regard.reports.behaviour.suite import Case, CodePair, Suite, behaviour_texts, languages_with_texts
 from regard.reports.behaviour.suites import SUITES
+from regard.text.stems import without_accents
 
 Answers = tuple[str, ...]
 UNITS = {"kg": "Kilogramm", "km": "kilomètres", "%": " per cent", "€": " euros"}
@@ -54,7 +54,8 @@ def harmless(suite: str, answers: Answers, target: str) -> Iterator[str]:
         yield first.upper()
     if suite not in ("empty", "punctuation"):
         yield re.sub("[.。]", "", first) if suite == "negation" else f"{first}."
-    yield from VARIANTS.get(suite, lambda first, target: iter(()))(first, target)
+    if suite in VARIANTS:
+        yield from VARIANTS[suite](first, target)
 
 
 def other_numbers(first: str, target: str) -> Iterator[str]:

@@ -105,8 +105,8 @@ def server_of(name: str, given: argparse.Namespace, words: Sequence[str], folder
     run = RunFolder(given.run)
     model = convert(run, weights(run), folder / name)
     script = Path(__file__).parent / "ctranslate2_server.py"
-    words = ["--source", model.source, "--target", model.target, "--threads", given.threads, *CONTENDERS[name]]
-    return started(script, model.folder, *words)
+    files = "--source", model.source, "--target", model.target
+    return started(script, model.folder, *files, "--threads", given.threads, *CONTENDERS[name])
 
 
 def measure(servers: Mapping[str, Server], texts: Sequence[str], given: argparse.Namespace) -> Rows:

@@ -227,8 +227,8 @@ def main() -> None:
     parser.add_argument("run", type=Path)
     parser.add_argument("others", type=Path, nargs="*")
     parser.add_argument("--equal-length", action="store_true", help="beams that write as much as people did")
-    given = parser.parse_args()
-    run, others, equal_length = given.run, given.others, given.equal_length
+    chosen = parser.parse_args()
+    run, others, equal_length = chosen.run, chosen.others, chosen.equal_length
     translations, predictor = Translations.read(run / TRANSLATIONS_FILE), loaded(run, equal_length=equal_length)
     models = fit_both(Bitext.of(pairs_of(lines("train.en.gz"), lines("train.de.gz"))), ALIGNERS.build(Choice("hmm")))
     sources, given = lines("test2016.en.gz"), lines("test2016.de.gz")
