@@ -57,7 +57,7 @@ def copied(model: Translator, experiment: Experiment, vocabulary: int) -> Any:
     embedder: Any = reader.embedder
     with torch.no_grad():
         other.model.shared.weight.copy_(embedder.table)
-        pairs = [(reader.encoder, other.model.encoder), (decoder, other.model.decoder)]
+        pairs: list[tuple[Any, Any]] = [(reader.encoder, other.model.encoder), (decoder, other.model.decoder)]
         for ours, theirs in pairs:
             places: Tensor = embedder.position(0, PLACES)
             theirs.embed_positions.weights[PAD + 1 : PAD + 1 + PLACES] = places

@@ -61,7 +61,7 @@ def learn(folder: Path, run: RunFolder, seconds: float) -> int:
 
 def translated(folder: Path, run: RunFolder, texts: Sequence[str]) -> list[str]:
     """Its own command line, a beam of 5, on the state that was saved last."""
-    tokenizer = Run.open(run).columns["source"].tokenizer
+    tokenizer = tokenizer_of(run)
     config = settings(folder, run, folder / "state.ckpt")
     with (folder / "translate.log").open("w", encoding="utf-8") as log:
         done = subprocess.run(
@@ -70,6 +70,13 @@ def translated(folder: Path, run: RunFolder, texts: Sequence[str]) -> list[str]:
             stdout=subprocess.PIPE, stderr=log, text=True, check=True,
         )  # fmt: skip
     return joined(done.stdout.removesuffix("\n").split("\n"))
+
+
+def tokenizer_of(run: RunFolder) -> Tokenizer:
+    """What cuts the texts of both sides into pieces."""
+    found = Run.open(run).columns["source"].tokenizer
+    assert found is not None, "texts of a translator are cut into pieces"
+    return found
 
 
 def pieces_of(tokenizer: Tokenizer, texts: Sequence[str]) -> list[str]:
@@ -84,8 +91,7 @@ def joined(lines: Sequence[str]) -> list[str]:
 
 def settings(folder: Path, run: RunFolder, state: Path) -> Path:
     """Its config, with the files that it names → where it is. Sizes, rate and batches are those of the run."""
-    opened = Run.open(run)
-    experiment = opened.experiment
+    experiment = Run.open(run).experiment
     model, training = experiment.model.settings, experiment.training
     data = _texts(folder, run)
     sides = {
@@ -125,9 +131,7 @@ def settings(folder: Path, run: RunFolder, state: Path) -> Path:
 
 def _texts(folder: Path, run: RunFolder) -> dict[str, Any]:
     """The texts in pieces, written once, and how its config names them."""
-    opened = Run.open(run)
-    experiment = opened.experiment
-    tokenizer = opened.columns["source"].tokenizer
+    experiment, tokenizer = Run.open(run).experiment, tokenizer_of(run)
     vocabulary = folder / "vocabulary.txt"
     if not vocabulary.exists():
         folder.mkdir(parents=True, exist_ok=True)

@@ -20,19 +20,21 @@ import itertools
 import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import torch
 from program import count, machine, markdown, options, save
 from timing import exponent, interleaved
 from torch import Tensor, nn
 
-from regard.attention import SCORES, SPANS, WEIGHTINGS, Attention, Sockets
+from regard.attention import SCORES, SPANS, WEIGHTINGS, Attention
 from regard.decoders.convolutional import ConvolutionalDecoder
 from regard.encoders.convolutional import ConvolutionalEncoder
 from regard.layers.convolutional.convolution import Convolution
 from regard.layers.embedders.words import WordEmbedder
 from regard.layers.recurrent import RECURRENT
-from regard.models import AttentionSettings, build_attention
+from regard.models import AttentionSettings
+from regard.models.build import build_sockets
 from regard.records import Sequences
 from regard.registry import Choice
 
@@ -162,15 +164,15 @@ def deepest(dim: int, depth: int, projected: bool) -> float:
     """Of a decoder of so many layers, all of one width, attending to an encoder as deep."""
     torch.manual_seed(1)
     dot = AttentionSettings(score=Choice("dot"))
-    sockets = Sockets(lambda query_dim, key_dim: build_attention(dot, query_dim, key_dim), None, None)
+    sockets = build_sockets(dot, dot)
     words = WordEmbedder(VOCAB, dim, scale=False, std=SPREAD, dropout=0.0)
-    settings = {"hidden_dim": dim, "num_layers": depth, "dropout": 0.0}
+    settings: dict[str, Any] = {"hidden_dim": dim, "num_layers": depth, "dropout": 0.0}
     source = Sequences(torch.randn(ROWS, PLACES_OF_TEXT, dim) * SPREAD, torch.ones(ROWS, PLACES_OF_TEXT) > 0)
     read = ConvolutionalEncoder(dim, sockets, **settings)(source)
     model, found = ConvolutionalDecoder(words, dim, sockets, **settings), list[float]()
     for step in model.steps:
         if not projected:
-            step.from_context = nn.Identity()
+            step.register_module("from_context", nn.Identity())
         step.register_forward_hook(lambda module, given, looked: found.append(float(looked.context.var())))
     model.eval()(torch.randint(4, VOCAB, (ROWS, PLACES_OF_TEXT)), model.start(read))
     return found[-1] / SPREAD**2

@@ -47,8 +47,8 @@ def main() -> None:
             with recording(layer) as records:
                 model.nll(batch)
             ((_, (answer,)),) = records.values()
-            weights = answer.weights
-            found.append(by_distance(weights, layer.window)[batch.sequences(task.first).mask[:, layer.window :]])
+            assert answer.weights is not None  # `recording` asks for them
+            found.append(by_distance(answer.weights, layer.window)[batch.sequences(task.first).mask[:, layer.window :]])
     means = torch.cat(found).mean(dim=0).tolist()
     for distance, mean in enumerate(means, start=1):
         print(f"{distance:3d} back  {mean:.3f}  {'#' * round(mean * BAR)}")

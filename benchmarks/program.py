@@ -26,18 +26,8 @@ ROOT = Path(__file__).parents[1]
 DATA = Path(os.environ.get("REGARD_DATA", "data"))
 
 MEGABYTE = 2**10 if sys.platform == "linux" else 2**20  # of ru_maxrss, which is in KB on Linux and in bytes on a Mac
-FLAGS = (
-    "avx2",
-    "avx512f",
-    "avx512_vnni",
-    "avx_vnni",
-    "avx512_bf16",
-    "amx_tile",
-    "amx_bf16",
-    "amx_int8",
-    "asimd",
-    "sve",
-)
+FLAGS = ("avx2", "avx512f", "avx512_vnni", "avx_vnni", "avx512_bf16", "amx_tile", "amx_bf16", "amx_int8",
+         "asimd", "sve")  # fmt: skip
 PACKAGES = ("torch", "numpy", "transformers", "ctranslate2", "joeynmt")
 
 
@@ -125,7 +115,7 @@ def save(path: Path | None, found: Any) -> None:
 def machine(threads: int) -> dict[str, Any]:
     """What figures belong to; packages only where they are installed."""
     models, flags = _told("model name"), _told("flags") or _told("Features")
-    found = {"processor": (models or [platform.processor()])[0], "cores": os.cpu_count(), "threads": threads}
+    found = dict[str, Any](processor=(models or [platform.processor()])[0], cores=os.cpu_count(), threads=threads)
     known = set(" ".join(flags).split())
     found |= {"flags": [flag for flag in FLAGS if flag in known], "memory_gb": _memory()}
     found |= {"python": platform.python_version(), **versions(), "dtype": "float32", "commit": _commit()}

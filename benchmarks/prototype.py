@@ -74,7 +74,7 @@ class SmoothedLoss(torch.autograd.Function):
         return total
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, None, None]:  # type: ignore[override]  # one output
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, None, None]:
         """What `forward` found, times the gradient of the sum."""
         of_states, of_table = ctx.saved_tensors
         return of_states * gradient, of_table * gradient, None, None
@@ -130,7 +130,7 @@ class Prototype(nn.Module):
         self.table = nn.Parameter(torch.randn(sizes.vocabulary, sizes.dim) / self.scale)
         rates = torch.exp(torch.arange(0, sizes.dim, 2) * (-math.log(1e4) / sizes.dim))
         angles = torch.arange(PLACES)[:, None] * rates
-        self.register_buffer("places", torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1))
+        self.places = nn.Buffer(torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1))
         self.encoder = nn.ModuleList(Block(sizes, writes=False) for _ in range(sizes.encoder_layers))
         self.decoder = nn.ModuleList(Block(sizes, writes=True) for _ in range(sizes.decoder_layers))
         self.encoder_norm, self.decoder_norm = nn.LayerNorm(sizes.dim), nn.LayerNorm(sizes.dim)
@@ -145,8 +145,8 @@ class Prototype(nn.Module):
         seen, states = self.encoder_norm(seen), self.embedded(read, own)
         for block in self.decoder:
             states = block(states, own, seen, other)
-        loss: Tensor = SmoothedLoss.apply(self.decoder_norm(states), self.table, own.pack(labels), smoothing)
-        return loss
+        loss: Any = SmoothedLoss  # whose `apply` is untyped in torch
+        return loss.apply(self.decoder_norm(states), self.table, own.pack(labels), smoothing)
 
     def embedded(self, ids: Tensor, packing: Packing) -> Tensor:
         """(rows, n) → (tokens, dim)."""

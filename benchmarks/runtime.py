@@ -10,6 +10,7 @@ are Regard's own.
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -73,8 +74,8 @@ def opened(run: Path, lines: list[str], folder: Path) -> tuple[dict[str, Callabl
             predictor.predict(lines, safeguards=False), translator.translate(lines, safeguards=False), strict=True
         )
         equal.append(f"{precision}: {sum(one.text == other for one, other in pairs)} of {len(lines)} texts are equal")
-        runs[f"regard, {precision}"] = lambda one=predictor: one.predict(lines, safeguards=False)
-        runs[f"runtime, {precision}"] = lambda one=translator: one.translate(lines, safeguards=False)
+        runs[f"regard, {precision}"] = partial(predictor.predict, lines, safeguards=False)
+        runs[f"runtime, {precision}"] = partial(translator.translate, lines, safeguards=False)
     return runs, equal
 
 

@@ -14,7 +14,7 @@ import argparse
 import itertools
 import statistics
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,7 @@ FEWEST_WORDS = VOCABULARIES[0]
 SENTENCES, PIECES = 64, 6400  # of a turn at most; so long sentences come in fewer
 BATCHES = {"regard": 8192, "CTranslate2": 8192, "Hugging Face": 64}
 Times = dict[str, dict[int, float]]  # by contender and size
+Kind = tuple[Sequence[int], str, str, float, Callable[[int], dict[str, Make]]]  # sizes, names, scale, contenders
 
 
 def decoding(run: RunFolder, converted: Model, length: int, threads: int) -> dict[str, Make]:
@@ -105,7 +106,7 @@ def measure(chosen: argparse.Namespace, place: Path) -> dict[str, Any]:
     run = prepare(place, [f"text.tokenizer.size={FEWEST_WORDS}", *chosen.changes])
     converted = convert(run, translate.weights(run), place / "ctranslate2")
     training_stream(run)  # makes the corpus once for all
-    kinds = {
+    kinds: Mapping[str, Kind] = {
         "Decoding a sentence, by its length": (
             chosen.lengths, "pieces", "ms", 1e3, lambda length: decoding(run, converted, length, chosen.threads)
         ),

@@ -39,7 +39,8 @@ def residuals(dim: int, shift: int) -> tuple[float, float]:
     every = vectors(dim, PLACES + shift)
     here, there = every[:PLACES], every[shift:]
     solved = torch.linalg.lstsq(here, there, driver="gelsd").solution
-    return tuple(float((here @ one - there).abs().max()) for one in (rotation(dim, shift).t(), solved))
+    closed, found = (float((here @ one - there).abs().max()) for one in (rotation(dim, shift).t(), solved))
+    return closed, found
 
 
 def spread(dim: int, shift: int) -> float:

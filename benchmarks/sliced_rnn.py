@@ -16,6 +16,7 @@ from regard.layers.pooling.sliced import SlicedPooling
 from regard.layers.recurrent.gru import GruLayer
 from regard.layers.recurrent.recurrent import Past, Recurrent
 from regard.ops.memory import keep_memory
+from regard.ops.modules import module_list
 
 SHAPES = ((4, 512, 64), (8, 512, 64), (32, 512, 64))  # batch, steps, dim
 SECONDS = 0.25  # of a turn at least
@@ -55,7 +56,7 @@ def _network(name: str, dim: int) -> tuple[nn.Module, Callable[[Tensor], Tensor]
     cell: Callable[[], Recurrent] = (lambda: Stepped(dim)) if "step" in name else (lambda: GruLayer(dim, dim))
     if name.startswith("SRNN"):
         pooling = SlicedPooling(dim, slices=8, depth=2)
-        pooling.layers = nn.ModuleList(cell() for _ in pooling.layers)
+        pooling.layers = module_list(cell() for _ in pooling.layers)
         return pooling, pooling
     layer = cell()
     return layer, lambda inputs: layer(inputs, None)[1][0]

@@ -35,6 +35,7 @@ from training_runs import batches_of, training_stream, updater_of
 from workload import SIZES, parser_of, prepare
 
 from regard.data.batches import Batches
+from regard.data.streams import PlannedStream
 from regard.ops.memory import keep_memory
 from regard.records import BOS, EOS, PAD
 from regard.runs import Run, RunFolder
@@ -78,9 +79,8 @@ def peer(
     if kept:
         keep_memory()
     opened = Run.open(run)
-    experiment = opened.experiment
-    model = marian(experiment, vocabulary or len(opened.columns["source"])).train().to(device)
-    smoothing = experiment.objective.settings["label_smoothing"]
+    model = marian(opened.experiment, vocabulary or len(opened.columns["source"])).train().to(device)
+    smoothing = opened.experiment.objective.settings["label_smoothing"]
 
     def loss(batch: dict[str, Any]) -> torch.Tensor:
         labels = batch.pop("labels")
@@ -96,13 +96,12 @@ def prototype(run: RunFolder, tokens: int, vocabulary: int | None = None) -> Con
     """A plain model that has to do nothing else, with kept memory, in the same loop."""
     keep_memory()
     opened = Run.open(run)
-    experiment = opened.experiment
-    settings = experiment.model.settings
+    settings = opened.experiment.model.settings
     encoder, decoder = settings["encoder"].settings, settings["decoder"].settings
     words, heads = vocabulary or len(opened.columns["source"]), settings["attention"].num_heads
     layers = encoder["num_layers"], decoder["num_layers"]
     sizes = Sizes(words, settings["dim"], heads, encoder["feedforward_dim"], *layers, settings["dropout"])
-    model, smoothing = Prototype(sizes, PAD).train(), experiment.objective.settings["label_smoothing"]
+    model, smoothing = Prototype(sizes, PAD).train(), opened.experiment.objective.settings["label_smoothing"]
 
     def loss(batch: dict[str, Any]) -> torch.Tensor:
         labels = batch["labels"]
@@ -154,10 +153,11 @@ def finish(device: str) -> None:
         torch.cuda.synchronize()
 
 
-def loaded(batches: Batches, bucketed: bool, skip: int = 0) -> Iterator[dict[str, Any]]:
+def loaded(batches: PlannedStream, bucketed: bool, skip: int = 0) -> Iterator[dict[str, Any]]:
     """Epoch after epoch of a torch loader over the same corpus; of buckets, the first `skip` batches are left out."""
+    assert isinstance(batches, Batches), "a run with one corpus, as its examples are"
     corpus = batches.corpus
-    examples = [(corpus.ids("source", i).tolist(), corpus.ids("target", i).tolist()) for i in range(len(corpus))]
+    examples: Any = [(corpus.ids("source", i).tolist(), corpus.ids("target", i).tolist()) for i in range(len(corpus))]
     for epoch in itertools.count():
         if bucketed:
             plan = _lines(batches, epoch)

@@ -8,7 +8,7 @@ from typing import Any
 from timing import Contender, turns
 from torch import nn
 
-from regard.data.batches import Batches
+from regard.data.streams import PlannedStream
 from regard.experiment import read_experiment
 from regard.objectives import OBJECTIVES, Context
 from regard.ops.memory import keep_memory
@@ -30,12 +30,11 @@ def prepare_run(folder: Path, settings: Sequence[str]) -> RunFolder:
     return run
 
 
-def training_stream(run: RunFolder) -> Batches:
+def training_stream(run: RunFolder) -> PlannedStream:
     """Return the training stream of a prepared run; the first call makes its corpus."""
     opened = Run.open(run)
-    experiment = opened.experiment
-    columns = opened.vocabularies
-    return training_batches(experiment, run, task_of(experiment, columns), lambda text: None)
+    task = task_of(opened.experiment, opened.vocabularies)
+    return training_batches(opened.experiment, run, task, lambda text: None)
 
 
 def batches_of(run: RunFolder) -> Iterator[Batch]:

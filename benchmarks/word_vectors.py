@@ -20,7 +20,7 @@ import subprocess
 import tempfile
 from itertools import combinations
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -86,7 +86,7 @@ def gensim(python: str, lines: list[str], folder: Path, seed: int, epochs: int, 
     return float(done.stdout.splitlines()[-1]), out
 
 
-def regard(folder: Path, seed: int, epochs: int, *changes: str) -> tuple[list[dict[str, float]], Path]:
+def regard(folder: Path, seed: int, epochs: int, *changes: str) -> tuple[list[dict[str, Any]], Path]:
     """What a run of this package logs, and its folder."""
     run, updates = folder / f"regard-{seed}", UPDATES * epochs
     limits = [f"training.max_updates={updates}", f"training.schedule.updates={updates}", f"training.seed={seed}"]
