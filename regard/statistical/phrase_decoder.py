@@ -272,8 +272,8 @@ def _keeps(box: Box, target: Phrase, one: RequiredPhrase) -> bool:
 
 
 def copies(sentence: Sequence[str], found: Sequence[Box], covered: AbstractSet[int] = frozenset()) -> list[Box]:
-    """Return boxes for words that have no translation by themselves: neighbours together, or one by one where a phrase
-    knows some of them. Those at the places `covered` have one in any case.
+    """Return boxes for words that have no translation by themselves: neighbours together, at most as many as the search
+    places at once, or one by one where a phrase knows some of them. Those at the places `covered` have one in any case.
     """
     alone = {box.start for box in found if box.end == box.start + 1} | covered
     inside = {place for box in found for place in range(box.start, box.end)}
@@ -283,9 +283,8 @@ def copies(sentence: Sequence[str], found: Sequence[Box], covered: AbstractSet[i
         if start not in alone:
             while end < len(sentence) and end not in alone:
                 end += 1
-            pieces = [(start, end)]
-            if inside & {*range(start, end)}:
-                pieces = [(place, place + 1) for place in range(start, end)]
+            size = 1 if inside & {*range(start, end)} else WIDEST
+            pieces = [(place, min(place + size, end)) for place in range(start, end, size)]
             copied += [Box(*piece, tuple(sentence[slice(*piece)]), -1) for piece in pieces]
         start = end
     return copied

@@ -210,6 +210,16 @@ def test_unknown_words_are_copied():
     assert copies(["a", "x", "y", "b"], [Box(0, 1, (), 0), Box(3, 4, (), 1)]) == [Box(1, 3, ("x", "y"), -1)]
 
 
+@pytest.mark.parametrize("count", [63, 64, 65, 200])
+def test_any_number_of_unknown_words_is_copied(count):
+    decoder, _ = drawn_decoder(1, WIDE._replace(jump=0))
+    sentence = ["a", *(f"unknown{number}" for number in range(count)), "b"]
+    for way in ways():
+        with way():
+            (found,) = decoder.translate(sentence)
+        assert [word for word in found.words if word not in TARGETS] == sentence[1:-1]
+
+
 def test_a_word_that_only_a_longer_phrase_knows_is_copied_by_itself():
     found = copies(["x", "y", "a"], [Box(1, 3, (), 0), Box(2, 3, (), 1)])
     assert found == [Box(0, 1, ("x",), -1), Box(1, 2, ("y",), -1)]
