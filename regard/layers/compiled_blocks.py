@@ -1,6 +1,7 @@
 """Stacks of Transformer blocks in compiled code, where all their parts are supported and none has a hook."""
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 import torch
@@ -14,8 +15,47 @@ from regard.ops.kernels.vocabulary import PackedTable
 from regard.records import Encoded, Sequences
 
 
+class _Structure:
+    """The standard blocks of a stack, and what shows that they must run as modules, or that they are others now.
+
+    It is asked before each text, so it holds the dictionaries of the modules.
+    """
+
+    def __init__(self, blocks: Sequence[TransformerBlock], last: nn.Module, modules: Sequence[nn.Module]) -> None:
+        self._modules = [vars(one) for one in modules]
+        self._hooks = [one[kind] for one in self._modules for kind in ("_forward_hooks", "_forward_pre_hooks")]
+        self._children = self._inside()
+        found = [block.standard() for block in blocks]
+        self.blocks = [one for one in found if one is not None]
+        self.norm = last if isinstance(last, nn.LayerNorm) else None
+        layers = [*(layer for block in self.blocks for layer in block.layers), *filter(None, [self.norm])]
+        self._tables, self._is_standard = [layer._parameters for layer in layers], len(self.blocks) == len(blocks)
+
+    def _inside(self) -> list[nn.Module | None]:
+        return [*chain.from_iterable(one["_modules"].values() for one in self._modules)]
+
+    @property
+    def changed(self) -> bool:
+        """Return whether a module was replaced."""
+        return self._children != self._inside()
+
+    def parameters(self) -> list[Tensor] | None:
+        """Return the parameters; None for blocks that must run as modules."""
+        if not self._is_standard or any(self._hooks) or any(one["training"] for one in self._modules):
+            return None
+        if any(table.get("weight") is None for table in self._tables):  # it is computed from other parameters
+            return None
+        return [one for table in self._tables for one in table.values() if one is not None]
+
+
 class CompiledBlocks(ParameterCache[PackedStack | None]):
     """The blocks of an encoder or a decoder, packed on first use."""
+
+    _structure: _Structure | None = None
+
+    def forget(self) -> None:
+        super().forget()
+        self._structure = None
 
     def packed(
         self, blocks: Sequence[TransformerBlock], last: nn.Module, modules: Sequence[nn.Module]
@@ -28,20 +68,14 @@ class CompiledBlocks(ParameterCache[PackedStack | None]):
             return None
         if last.training:
             self.forget()  # the weights are about to change
-        if any(module.training or module._forward_hooks or module._forward_pre_hooks for module in modules):
             return None
-        found = [block.standard() for block in blocks]
-        standard = [one for one in found if one is not None]
-        if len(standard) < len(blocks):
+        structure = self._structure
+        if structure is None or structure.changed:
+            structure = self._structure = _Structure(blocks, last, modules)
+        parameters = structure.parameters()
+        if parameters is None or not may_compile(parameters[:1]):  # the others are checked when they are packed
             return None
-        norm = last if isinstance(last, nn.LayerNorm) else None
-        layers = [*(layer for block in standard for layer in block.layers), *(() if norm is None else (norm,))]
-        parameters = [one for layer in layers for one in layer._parameters.values() if one is not None]
-        if any(layer._parameters.get("weight") is None for layer in layers):  # it is computed from other parameters
-            return None
-        if not may_compile(parameters[:1]):  # the others are checked when they are packed
-            return None
-        return self.get(parameters, lambda: self._pack(parameters, standard, norm))
+        return self.get(parameters, lambda: self._pack(parameters, structure.blocks, structure.norm))
 
     def _pack(
         self, parameters: Sequence[Tensor], blocks: Sequence[StandardBlock], norm: nn.LayerNorm | None

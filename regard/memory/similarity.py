@@ -36,6 +36,7 @@ HOLES = 500  # values of one query
 _LOOSE = 2_000  # segments in small blocks, before these are joined
 _SCORED = 400  # candidates whose edit distance is computed, those that share most words
 _LONGER = 4  # times the words of a text, and that many more: the longest segment that a search by rare words finds
+_ROUNDING = 1e-6  # per cent
 _READ = 50_000  # numbers of segments that a search by rare words reads at most
 
 Numbers = NDArray[np.uint32]
@@ -126,21 +127,24 @@ CREATE INDEX by_word ON postings (word, length, block);
         best = np.lexsort((-found.astype(np.int64), -counts))[:_SCORED]
         return [int(number) for number in found[best]]
 
-    def with_rare_words(self, words: Sequence[str]) -> tuple[list[int], dict[str, float]]:
+    def with_rare_words(self, words: Sequence[str], threshold: int) -> tuple[list[int], dict[str, float]]:
         """Return the segments that share words with a text, best first, and the rarity of each word of the text.
 
         First are those with the largest sum of rarities of shared words, then the nearest in length, then the newest.
-        Segments of more than four times the length, and words that very many segments have, are left out. A rarity is
+        Segments of more than four times the length, words that very many segments have, and segments whose mean of
+        similarity and of the share of the text's rarities cannot reach `threshold` per cent are left out. A rarity is
         log(1 + segments / segments with the word); a word that none has counts as if one had it.
         """
-        known, longest = self._known(words), _LONGER * len(words) + _LONGER
+        often, known, longest = Counter(words), self._known(words), _LONGER * len(words) + _LONGER
         ((total,),) = self._rows("SELECT coalesce(max(id), 1) FROM segments")
         counts = {word: max(1, count) for _, word, count in known}
         rarities = {word: math.log1p(total / counts.get(word, 1)) for word in words}
-        read = dict[int, float]()
+        read, unread = dict[int, tuple[float, int]](), [0.0, 0]
         for (number, word, _), numbers in zip(known, accumulate(count for _, _, count in known), strict=True):
             if numbers <= _READ:
-                read[number] = rarities[word]
+                read[number] = rarities[word], often[word]
+            else:
+                unread = [unread[0] + rarities[word], unread[1] + often[word]]
         query = (
             f"SELECT word, length, segments FROM postings WHERE length <= ? AND word IN ({','.join('?' * len(read))})"
         )
@@ -148,12 +152,17 @@ CREATE INDEX by_word ON postings (word, length, block);
         sizes = [len(block) // 4 for _, _, block in blocks]
         numbers = np.frombuffer(b"".join(block for *_, block in blocks), np.uint32).astype(np.int64)
         pairs = np.repeat(np.array([word for word, *_ in blocks], np.int64), sizes) << 32 | numbers  # of word, segment
-        apart = np.repeat(np.array([abs(length - len(words)) for _, length, _ in blocks], np.int64), sizes)
+        lengths = np.repeat(np.array([length for _, length, _ in blocks], np.int64), sizes)
         pairs, first = np.unique(pairs, return_index=True)  # a segment whose number was taken again is there twice
-        weights = np.array([read[word] for word in (pairs >> 32).tolist()])
+        shared = np.array([read[word] for word in (pairs >> 32).tolist()]).reshape(-1, 2)
         numbers, one, places = np.unique(pairs & 0xFFFFFFFF, return_index=True, return_inverse=True)
-        values = np.bincount(places, weights, len(numbers)).round(9)
-        return numbers[np.lexsort((-numbers, apart[first][one], -values))].tolist(), rarities
+        values, common = (np.bincount(places, column, len(numbers)).round(9) for column in shared.T)
+        lengths = lengths[first][one]
+        percents = np.minimum(EXACT, EXACT * (common + unread[1]) / np.maximum(lengths, len(words)))  # at most
+        most = (percents + EXACT * (values + unread[0]) / max(sum(rarities.values()), 1e-9)) / 2
+        apart = np.abs(lengths - len(words))
+        order = np.lexsort((-numbers, apart, -values))
+        return numbers[order[most[order] >= threshold - _ROUNDING]].tolist(), rarities
 
     def add(self, segments: Sequence[tuple[int, str]]) -> None:
         """Write the postings of new segments: their numbers, rising, and sources."""

@@ -216,7 +216,7 @@ class TranslationMemory:
         text = plain_text(text)
         with self._faults():
             words = segment_words(text[:LONGEST_SIDE])
-            numbers, rarities = self._index.with_rare_words(words)
+            numbers, rarities = self._index.with_rare_words(words, threshold)
             rows = {row[0]: row[:6] for row in self._segments_of({text}).get(text, [])}
             place, size = 0, _RELATED * limit
             while place < len(numbers) and len(rows) < _RELATED * limit:  # removed segments are still in the index
