@@ -49,6 +49,10 @@ def add_command(
     everything: Annotated[
         bool, typer.Option("--all", help="Of XLIFF also segments that are neither translated nor approved.")
     ] = False,
+    columns: Annotated[
+        tuple[int, int] | None,
+        typer.Option(metavar="SOURCE TARGET", min=1, help="Of tables: the columns of source and target, from 1."),
+    ] = None,
     quiet: Quiet = False,
 ) -> None:
     """Add segments to a translation memory.
@@ -62,18 +66,17 @@ def add_command(
 
     _check_codes(languages or ())
     made, report = not memory.exists(), say_unless(quiet)
-    store = TranslationMemory(memory, languages)
-    try:
-        for file in files or []:
-            units = read_units(file, store.languages, everything=everything, say=report)
-            report(f"{file}: {store.add(one._replace(author=author) for one in units):,} new segments")
-    except RegardError:
-        if made and not len(store):  # an empty memory of wrong languages would refuse the right ones
-            store.close()
-            for ending in ("", "-wal", "-shm"):
-                memory.with_name(memory.name + ending).unlink(missing_ok=True)
-        raise
-    report(f"{memory}: {len(store):,} segments, {' → '.join(store.languages)}")
+    with TranslationMemory(memory, languages) as store:
+        try:
+            for file in files or []:
+                units = read_units(file, store.languages, everything=everything, columns=columns, say=report)
+                report(f"{file}: {store.add(one._replace(author=author) for one in units):,} new segments")
+        except RegardError:
+            if made and not len(store):  # an empty memory of wrong languages would refuse the right ones
+                store.close()
+                memory.unlink()
+            raise
+        report(f"{memory}: {len(store):,} segments, {' → '.join(store.languages)}")
 
 
 def _check_codes(codes: Sequence[str]) -> None:
@@ -110,13 +113,13 @@ def search_command(
     """
     from regard.memory import TranslationMemory
 
-    store = TranslationMemory(memory)
-    for text in texts or _lines():
-        found = store.search(text, threshold=threshold, limit=count)
-        emit(_matches(text, found), as_json=as_json)
-        if not (found or as_json):
-            print()
-            say(f"'{text:.60}': no segment is {threshold} % alike (--threshold finds less similar ones)")
+    with TranslationMemory(memory) as store:
+        for text in texts or _lines():
+            found = store.search(text, threshold=threshold, limit=count)
+            emit(_matches(text, found), as_json=as_json)
+            if not (found or as_json):
+                print()
+                say(f"'{text:.60}': no segment is {threshold} % alike (--threshold finds less similar ones)")
 
 
 def _matches(text: str, matches: "Sequence[MemoryMatch]") -> "Report":
@@ -155,15 +158,16 @@ def remove_command(
     regard memory remove en-de.memory --author office --yes
     """
     if bool(author) == (source is not None) or (source is None) != (target is None) or yes > bool(author):
-        raise ConfigError("SOURCE TARGET, or --author", "one of them must be given", "--author NAME")
+        hint = "SOURCE and its translation, or --author NAME"
+        raise ConfigError("regard memory remove", "takes a text with its translation, or an author", hint)
     from regard.memory import TranslationMemory
 
-    store = TranslationMemory(memory)
-    if author:
-        _remove_author(store, author, yes)
-    elif not store.remove(source or "", target or ""):
-        raise DataError(memory, "has no such segment", hint=f'regard memory search {memory} "{source}"')
-    say_unless(quiet)(f"{memory}: {len(store):,} segments")
+    with TranslationMemory(memory) as store:
+        if author:
+            _remove_author(store, author, yes)
+        elif not store.remove(source or "", target or ""):
+            raise DataError(memory, "has no such segment", hint=f'regard memory search {memory} "{source}"')
+        say_unless(quiet)(f"{memory}: {len(store):,} segments")
 
 
 def _remove_author(store: "TranslationMemory", author: str, sure: bool) -> None:
@@ -199,6 +203,6 @@ def export_units_command(
     from regard.memory import TranslationMemory
     from regard.memory.files import write_units
 
-    store = TranslationMemory(memory)
-    count = write_units(output, store.segments(), store.languages)
+    with TranslationMemory(memory) as store:
+        count = write_units(output, store.segments(), store.languages)
     say_unless(quiet)(f"{output}: {count:,} segments")

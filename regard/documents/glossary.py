@@ -1,14 +1,15 @@
 """A glossary: terms of the source, how each is to be translated, where they stand, and whether they were used."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from regard.data.readers.lines import encoding_hint
 from regard.documents.glossary_formats import LINE_FORMAT, LanguagePair, glossary_rows
 from regard.documents.text_spans import in_word, word_spans
 from regard.errors import DataError
-from regard.results import TermUse
+from regard.results import Prediction, TermReport, TermUse
 from regard.text.clean import clean
 from regard.text.stems import same_stem
 
@@ -160,6 +161,20 @@ def missing_terms(used: Sequence[TermUse]) -> list[str]:
     """Return a warning for each term that a translation lacks."""
     missing = [(one.source, "' or '".join(one.targets[:_SHOWN])) for one in used if one.target_place is None]
     return [f"'{source}' is not translated as '{allowed}'" for source, allowed in missing]
+
+
+def with_stored_terms(predictions: Iterable[Prediction], glossary: Glossary) -> list[Prediction]:
+    """Return the predictions, each stored translation with its use of a glossary, and a warning of missing terms."""
+
+    def checked(one: Any) -> Any:
+        if parts := getattr(one, "parts", None):
+            return replace(one, parts=[*map(checked, parts)])
+        if not one.reused or not (found := glossary.found(one.source)):
+            return one
+        used = uses(found, one.text)
+        return replace(one, terms=TermReport(used)).warned("; ".join(missing_terms(used)))
+
+    return [*map(checked, predictions)]
 
 
 def _words(source: str) -> list[str]:

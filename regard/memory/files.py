@@ -4,14 +4,15 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 from xml.etree.ElementTree import Element
 from xml.sax.saxutils import escape, quoteattr
 
 from regard.config import Choice
 from regard.config.atomic_write import staged
-from regard.data.readers import READERS
+from regard.data.readers import READERS, reader_class
 from regard.data.readers.lines import reading_faults
+from regard.data.readers.reader import TableRows
 from regard.data.readers.xml_units import XLIFF_CODES, text_without, xml_units
 from regard.errors import ConfigError, DataError
 from regard.memory.store import TranslationUnit
@@ -121,24 +122,37 @@ def printable(text: str) -> str:
 
 _SIDES = ("source", "target")
 _XLIFF = ("xlf", "xliff")
-_KINDS = ("tmx", "xlf", "xliff", "tsv", "csv", "jsonl")
+_TABLES = ("tsv", "csv")
+_KINDS = ("tmx", *_XLIFF, *_TABLES, "jsonl")
 
 
 def read_units(
-    path: Path, languages: tuple[str, str], *, everything: bool = False, say: Callable[[str], None] = lambda line: None
+    path: Path,
+    languages: tuple[str, str],
+    *,
+    everything: bool = False,
+    columns: tuple[int, int] | None = None,
+    say: Callable[[str], None] = lambda line: None,
 ) -> Iterator[TranslationUnit]:
     """Yield the segments of a file, with its name as their origin, and the text before each.
 
-    `everything`: of XLIFF also those that are neither translated nor approved. A first line of column names is left
-    out, which `say` reports.
+    Args:
+        path: The file.
+        languages: Codes of source and target.
+        everything: Of XLIFF also segments that are neither translated nor approved.
+        columns: Of a table: the columns of source and target, from 1; None: it has two.
+        say: Reports a first line of column names, which is left out, and lines with other numbers of columns.
 
-    Raises DataError for a file that cannot be read, ConfigError for one of another kind.
+    Raises DataError for a file that cannot be read and for a table of several columns, ConfigError for another kind.
     """
     kind = _kind(path, _KINDS)
     if not path.is_file():
         raise DataError(path, "there is no such file")
     plain = kind not in _XLIFF
-    found = _examples(kind, path, languages, say) if plain else read_xliff(path, languages, everything=everything)
+    if plain:
+        found = _examples(kind, path, languages, columns, say)
+    else:
+        found = read_xliff(path, languages, everything=everything)
     before, pairs = "", 0
     for one in found:
         if one.source.strip():
@@ -152,10 +166,18 @@ def read_units(
 
 
 def _examples(
-    kind: str, path: Path, languages: tuple[str, str], say: Callable[[str], None]
+    kind: str, path: Path, languages: tuple[str, str], columns: tuple[int, int] | None, say: Callable[[str], None]
 ) -> Iterator[TranslationUnit]:
     """Yield the pairs that a reader of training data has."""
-    settings = {"file": str(path), **({"languages": list(languages)} if kind == "tmx" else {})}
+    settings: dict[str, Any] = {"file": str(path), **({"languages": list(languages)} if kind == "tmx" else {})}
+    if kind in _TABLES:
+        table = reader_class(kind).first_rows(path) or TableRows((), iter(()))
+        if columns is not None:
+            settings["fields"] = dict(zip(_SIDES, columns, strict=True))
+        elif (width := len(next(table.rows, ()))) > len(_SIDES):
+            raise DataError(path, f"has {width} columns", hint="--columns 1 2: the numbers of source and target")
+        for note in table.notes:
+            say(f"{path}: {note}")
     reader = READERS.build(Choice(kind, settings), _SIDES, place="")
     pairs = ([str(example.texts[side]) for side in _SIDES] for example in reader)
     names = column_names(pairs) if "header" in READERS.settings(kind) else None

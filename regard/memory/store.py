@@ -7,6 +7,7 @@ whatever is killed when.
 """
 
 import hashlib
+import os
 import sqlite3
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -84,8 +85,9 @@ class TranslationMemory:
             raise DataError(self.path, "there is no such memory", hint=f"regard memory add {path} --languages en de")
         with self._faults():
             self._connection = sqlite3.connect(
-                self.path, timeout=seconds, isolation_level=None, check_same_thread=False, cached_statements=64
-            )
+                _address(self.path), timeout=seconds, isolation_level=None, check_same_thread=False,
+                cached_statements=64, uri=True,
+            )  # fmt: skip
             self._connection.execute("PRAGMA synchronous=FULL")  # what is confirmed outlives a power cut
             if languages is not None and not self._rows("SELECT 1 FROM sqlite_master"):
                 self._make(languages)
@@ -136,8 +138,14 @@ class TranslationMemory:
             return int(self._rows("SELECT count(*) FROM segments")[0][0])
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file. The last connection that is closed leaves one file, without -wal and -shm beside it."""
         self._connection.close()
+
+    def __enter__(self) -> "TranslationMemory":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def add(self, segments: Iterable[TranslationUnit], *, newest: bool = False) -> int:
         """Add segments, and return how many are new. Each 200,000 are written at once, completely or not at all.
@@ -317,11 +325,24 @@ class TranslationMemory:
         try:
             yield
         except sqlite3.DatabaseError as error:
-            busy = "locked" in str(error)
-            problem = (
-                f"another process has been writing for {self.seconds:g} seconds" if busy else f"cannot be used: {error}"
-            )
-            raise DataError(self.path, problem) from error
+            busy = f"another process has been writing for {self.seconds:g} seconds"
+            table = f"to make one of a table or TMX: regard memory add en-de.memory {self.path} --languages en de"
+            known = {
+                "locked": (busy, ""),
+                "not a database": ("is not a translation memory", table),
+                "readonly": ("is read-only", "copy it to a folder that you may write to"),
+                "unable to open": ("cannot be opened", "a file in a folder that you may write to"),
+            }
+            other = f"cannot be used: {error}", ""
+            problem, hint = next((found for said, found in known.items() if said in str(error)), other)
+            raise DataError(self.path, problem, hint=hint) from error
+
+
+def _address(path: Path) -> str:
+    """Return the URI of a file; one that may not be written is opened as it is: SQLite would make files beside it."""
+    alone = path.is_file() and not path.with_name(f"{path.name}-wal").exists()
+    writable = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+    return path.absolute().as_uri() + ("?immutable=1" if alone and not writable else "")
 
 
 def _in_context(rows: Iterable[Any], before: str) -> list[MemoryMatch]:

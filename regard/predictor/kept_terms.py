@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from regard.data.readers.lines import chunks_of_lines
-from regard.documents.glossary import Glossary
+from regard.documents.glossary import Glossary, with_stored_terms
 from regard.errors import ConfigError, DataError
 from regard.memory import SegmentMemory
 from regard.packed import open_packed
@@ -55,7 +55,7 @@ class KeptTerms:
                 if len(some) < len(texts):
                     problem = f"there is no prefix for it: '{self.prefix}' has {len(self.prefixes):,} lines"
                     raise DataError("input", problem, line=len(some) + 1, hint="one for each, if an empty one")
-            return predict(texts, **given)
+            return self._with_stored(predict(texts, **given))
 
         return answer
 
@@ -75,6 +75,7 @@ class KeptTerms:
             )
         given: dict[str, Any] = {} if self.glossary is None else {"glossary": self.glossary}
         data, predictions = predictor.translate_file(path.read_bytes(), path.suffix, memory=memory, **given)
+        predictions = self._with_stored(predictions)
         self._note(predictions)
         return data, predictions
 
@@ -82,6 +83,9 @@ class KeptTerms:
         """Warn of the terms that were not used."""
         if self.unused:
             self.warn(f"{self.unused:,} of the {self.found:,} terms that were found are not used")
+
+    def _with_stored(self, predictions: list[Prediction]) -> list[Prediction]:
+        return predictions if self.glossary is None else with_stored_terms(predictions, self.glossary)
 
     def _note(self, predictions: Sequence[Prediction]) -> None:
         for one in predictions:

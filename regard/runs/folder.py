@@ -119,12 +119,12 @@ class RunFolder:
             self.check_free()
             yield
 
-    def check_free(self) -> None:
-        """Raise ConfigError where the folder has files."""
+    def check_free(self, *, resumed: bool = True) -> None:
+        """Raise ConfigError where the folder has files; the message says how to resume the run, if `resumed`."""
         if not self.exists:
             return
         run = (self.path / SETTINGS_FILE).is_file()
-        other = f"resume it: regard train --run {quote(str(self))} --resume" if run else "empty it"
+        other = f"resume it: regard train --run {quote(str(self))} --resume" if run and resumed else "empty it"
         raise ConfigError("run", f"'{self}' exists and is not empty", f"choose another folder, or {other}")
 
     @contextmanager

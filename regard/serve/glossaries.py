@@ -2,14 +2,13 @@
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import replace as changed
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
-from regard.documents.glossary import Glossary, missing_terms, uses
+from regard.documents.glossary import Glossary, with_stored_terms
 from regard.documents.glossary_formats import is_tbx
 from regard.errors import DataError
-from regard.results import Prediction, TermReport
+from regard.results import Prediction
 from regard.serve.errors import ApiError, bad
 from regard.serve.in_thread import LARGE, ThreadSlots, in_thread
 from regard.serve.languages import AUTO
@@ -87,16 +86,7 @@ def _large(problem: str) -> ApiError:
 
 def with_term_uses(predictions: Sequence[Prediction], lines: Sequence[str]) -> list[Prediction]:
     """Return the predictions, each stored translation with its use of a glossary, and a warning of missing terms."""
-    glossary = Glossary.of_lines(lines)
-
-    def checked(one: Any) -> Prediction:
-        found = glossary.found(one.source) if one.reused else []
-        if not found:
-            return one
-        used = uses(found, one.text)
-        return changed(one, terms=TermReport(used)).warned("; ".join(missing_terms(used)))
-
-    return [*map(checked, predictions)] if lines else [*predictions]
+    return with_stored_terms(predictions, Glossary.of_lines(lines)) if lines else [*predictions]
 
 
 def term_counts(predictions: Sequence[Prediction]) -> list[dict[str, Any]]:

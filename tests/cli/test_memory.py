@@ -107,7 +107,7 @@ def test_refusals(tmp_path):
         (("export", memory, "-o", tmp_path / "out.csv"), "expected one of .tmx, .xlf, .xliff, .tsv)"),
         (("add", memory, "--languages", "english", "de"), "'english' is not a language code"),
         (("add", memory, "--languages", "en", "xx"), "'xx' is not a language code"),
-        (("search", tmp_path / "old.tmx", "x"), "cannot be used"),
+        (("search", tmp_path / "old.tmx", "x"), "is not a translation memory"),
         (("remove", memory), "--author"),
         (("remove", memory, "A dog"), "--author"),
         (("remove", memory, "A dog", "Ein Hund", "--yes"), "--author"),

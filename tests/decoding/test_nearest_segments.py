@@ -151,6 +151,7 @@ def test_texts_without_similar_segments_are_written_as_without_the_feature(decod
     model, texts = network(decoder, columns, double=False), ["house house house house", "", "red " * 9]
     batch, feature = batch_of(columns, texts), bound(model, columns, file, threshold=100)
     assert feature.start(batch).keys.shape[:2] == (3, 0)
+    assert feature.evidence(batch._replace(columns={**batch.columns, "target": batch.columns["source"]}))[1] == [[]]
     plain, found = (BeamSearch().run(model, batch, features=some) for some in ((), [feature]))
     for [one], [other] in zip(plain, found, strict=True):
         assert one.ids == other.ids

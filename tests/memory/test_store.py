@@ -223,6 +223,25 @@ def adds_until_killed(path, acknowledged):
             file.write(f"sentence {os.getpid()} {number}\n")
 
 
+def test_a_closed_memory_is_one_file(tmp_path):
+    with TranslationMemory(tmp_path / "a.memory", LANGUAGES) as memory:
+        memory.add([Unit("the dog", "der Hund")])
+    assert [one.name for one in tmp_path.iterdir()] == ["a.memory"]
+    (tmp_path / "b.memory").write_bytes((tmp_path / "a.memory").read_bytes())
+    assert TranslationMemory(tmp_path / "b.memory").search("the dog")[0].target == "der Hund"
+
+
+def test_a_memory_is_read_where_nothing_may_be_written(tmp_path, monkeypatch):
+    with TranslationMemory(tmp_path / "a.memory", LANGUAGES) as memory:
+        memory.add([Unit("the dog", "der Hund")])
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    found = TranslationMemory(tmp_path / "a.memory")
+    assert found.search("the dog")[0].target == "der Hund" and found.related("dog", threshold=1, limit=1)
+    assert [one.name for one in tmp_path.iterdir()] == ["a.memory"]
+    with pytest.raises(DataError, match="is read-only"):
+        found.add([Unit("the cat", "die Katze")])
+
+
 def kill_writers(tmp_path, kills):
     """Kill processes that add segments; return the confirmed ones that are not found."""
     path, acknowledged = tmp_path / "m.memory", tmp_path / "acknowledged"
@@ -264,7 +283,7 @@ def test_the_database_of_another_program_stays_as_it_is(tmp_path):
         with pytest.raises(DataError, match="is not a translation memory"):
             TranslationMemory(path, languages)
     assert path.read_bytes() == before
-    with pytest.raises(DataError, match="cannot be used"):
+    with pytest.raises(DataError, match="cannot be opened"):
         TranslationMemory(tmp_path / "no folder" / "m.memory", LANGUAGES)
 
 
@@ -288,7 +307,7 @@ def test_faults_are_one_line(tmp_path, memory):
     with pytest.raises(DataError, match="there is no such memory"):
         TranslationMemory(tmp_path / "none")
     (tmp_path / "text").write_text("not a memory, but a text that is long enough to be read " * 20)
-    with pytest.raises(DataError, match="cannot be used"):
+    with pytest.raises(DataError, match="is not a translation memory"):
         TranslationMemory(tmp_path / "text")
     with pytest.raises(DataError, match="has en → de, not en → fr"):
         TranslationMemory(memory.path, ("en", "fr"))

@@ -140,6 +140,8 @@ class NearestSegmentsFeature(Feature):
     def evidence(self, batch: Batch) -> list[list[list[SegmentEvidence]]]:
         """Return the segments that speak for each piece of given targets (row, place), the strongest first."""
         state, target, model = self.start(batch), batch.sequences("target"), self._store.model
+        if not state.keys.shape[1]:  # no text has a segment
+            return [[[] for _ in range(count)] for count in target.mask.sum(dim=1).tolist()]
         states, found = model.decode(batch)[0].states, list[list[list[SegmentEvidence]]]()
         probabilities = torch.exp(-model.nll(batch))
         for row, known in enumerate(target.mask):

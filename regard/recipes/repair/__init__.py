@@ -29,7 +29,7 @@ def repair(request: RepairRequest, say: Say) -> Repaired:
     Raises ConfigError for more than 50 repairs, for texts that are all translated right, without a dev set, and for an
     output that exists; DataError for a file without pairs.
     """
-    RunFolder(request.output).check_free()
+    RunFolder(request.output).check_free(resumed=False)
     before, after = load(request.run), load(request.run)
     texts = repair_texts(request, before, say)
     given = answers(before, [source for source, _ in texts.repairs])

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from math import ceil
 from pathlib import Path
 from typing import NamedTuple
@@ -18,7 +18,7 @@ from regard.recipes.corrections import corrected_texts
 from regard.recipes.repair.faults import WORD, RepairPair, has_same_fault
 from regard.recipes.repair.training import answers
 from regard.registry import Choice
-from regard.runs.texts import Say, dev_examples, training_texts
+from regard.runs.texts import Say, dev_examples, old_dev_examples, old_readers, training_texts
 
 MOST_REPAIRS = 50
 OTHERS = 5_000  # other texts whose answers are compared
@@ -158,12 +158,14 @@ def _old_texts(request: RepairRequest, predictor: Predictor, draw: random.Random
         count = min(2 * _DEV, len(pairs) // 2)  # more than are used: repairs among them are left out
         return [source for source, _ in pairs[count:]], pairs[:count]
     experiment, sources, dev = predictor.run.experiment, list[str](), list[RepairPair]()
-    with suppress(ConfigError, DataError, OSError):
-        for one in islice(training_texts(experiment), 20 * OTHERS):
-            sources.append(_plain(one["source"]))
-    with suppress(ConfigError, DataError, OSError):
-        examples = dev_examples(experiment, predictor.task, lambda line: None)
-        dev += (
-            [] if examples is None else zip(*([str(text) for text in examples[side]] for side in _SIDES), strict=True)
-        )
+    with suppress(ConfigError, DataError, OSError):  # of a run that was adapted or taught most texts are old ones
+        old, _ = old_readers(experiment)
+        texts = chain((one.texts for one in old or ()), training_texts(experiment))
+        sources += (_plain(one["source"]) for one in islice(texts, 20 * OTHERS))
+    for read in (old_dev_examples, dev_examples):
+        with suppress(ConfigError, DataError, OSError):
+            examples = read(experiment, predictor.task, lambda line: None) or {side: () for side in _SIDES}
+            dev += zip(*([str(text) for text in examples[side]] for side in _SIDES), strict=True)
+    if experiment.data.old is not None:
+        draw.shuffle(dev)
     return sources, dev

@@ -267,7 +267,7 @@ class TranslationServer(Contestant):
 
     def _sent(self, path: str, data: bytes | None) -> "_Reply":
         """Return the reply to a request. Raises DataError for a server that cannot be reached or does not end."""
-        headers = {"User-Agent": "regard", "Content-Type": "application/json"}
+        headers = {"User-Agent": "regard"} | ({} if data is None else {"Content-Type": "application/json"})
         if self._key:
             headers["Authorization"] = f"DeepL-Auth-Key {self._key}"
         try:
