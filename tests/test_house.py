@@ -198,7 +198,7 @@ LINES = {  # of each folder, with 60 to 160 lines of room: changes touch the row
     "regard/explain": 3_300,
     "regard/heads": 600,
     "regard/layers": 4_900,
-    "regard/memory": 950,
+    "regard/memory": 1_000,
     "regard/models": 5_300,
     "regard/objectives": 2_300,
     "regard/ops": 2_000,

@@ -65,6 +65,8 @@ def add_command(
     from regard.memory.files import read_units
 
     _check_codes(languages or ())
+    if languages and languages[0] == languages[1]:
+        raise ConfigError("--languages", f"source and target are both '{languages[0]}'", "two languages")
     made, report = not memory.exists(), say_unless(quiet)
     with TranslationMemory(memory, languages) as store:
         try:

@@ -27,7 +27,7 @@ from regard.results import Prediction
 from regard.tasks.example_texts import given_columns
 
 _DOCUMENTS = tuple(suffix for suffix in SUFFIXES if suffix != ".txt")  # that is read line by line
-_UNREAD = (".pdf", ".doc", ".odt", ".rtf", ".epub", ".xls", ".xlsx", ".ppt", ".pptx", ".zip", ".png", ".jpg")
+_UNREAD = (".tmx", ".pdf", ".doc", ".odt", ".rtf", ".epub", ".xls", ".xlsx", ".ppt", ".pptx", ".zip", ".png", ".jpg")
 _WRITTEN = {".pot": ".po"}  # other kinds that a translation may be of
 
 

@@ -97,6 +97,8 @@ def test_a_memory_is_written_and_read_again(tmp_path):
 def test_refusals(tmp_path):
     memory, _ = filled(tmp_path)
     (tmp_path / "a.pdf").write_text("x")
+    (tmp_path / "wide.tsv").write_text("file\ta dog\tein Hund\n")
+    (tmp_path / "comma.csv").write_text("Hello, world,Hallo Welt\n")
     (tmp_path / "none.tmx").write_text(TMX.replace('"en"', '"fr"'))
     for words, said in (
         (("search", tmp_path / "none.memory", "x"), "there is no such memory"),
@@ -113,6 +115,9 @@ def test_refusals(tmp_path):
         (("remove", memory, "A dog", "Ein Hund", "--yes"), "--author"),
         (("remove", memory, "A dog", "Ein Hund", "--author", "Ann"), "--author"),
         (("add", memory, tmp_path / "old.tmx", "--languages", "en", "fr"), "has en → de, not en → fr"),
+        (("add", tmp_path / "same.memory", "--languages", "en", "en"), "both 'en'"),
+        (("add", memory, tmp_path / "wide.tsv"), "has 3 columns"),
+        (("add", memory, tmp_path / "comma.csv"), "has 3 columns"),
     ):
         assert unsaid(run("memory", *words), said) == []
 
@@ -125,6 +130,15 @@ def test_an_addition_that_fails_leaves_no_empty_memory(tmp_path):
     assert "1 segments, en → de" in regard("memory", "add", memory, table, "--languages", "en", "de").stderr
     refused("memory", "add", memory, tmp_path / "none.tsv")
     assert memory.exists()
+
+
+def test_columns_of_a_wide_table_are_named_and_odd_lines_reported(tmp_path):
+    wide, odd, memory = tmp_path / "wide.tsv", tmp_path / "odd.tsv", tmp_path / "new.memory"
+    wide.write_text("file\ta dog\tein Hund\n", encoding="utf-8")
+    odd.write_text("a cat\teine Katze\na cow\teine Kuh\ta note\na hen\tein Huhn\n", encoding="utf-8")
+    regard("memory", "add", memory, wide, "--languages", "en", "de", "--columns", "2", "3")
+    assert "odd.tsv: line 2 has more fields" in regard("memory", "add", memory, odd).stderr
+    assert "100\ta dog\tein Hund" in regard("memory", "search", memory, "a dog").stdout
 
 
 @pytest.mark.parametrize("names", ["source\ttarget", "English\tGerman"])

@@ -50,6 +50,14 @@ def test_similar_segments_are_in_json(run, memory):
     assert "1 with similar segments" in said
 
 
+@pytest.mark.parametrize("words", [(), ("--raw",)])
+def test_a_stored_translation_reports_terms_that_it_lacks(run, memory, tmp_path, words):
+    (tmp_path / "terms.tsv").write_text("cats\tKater\n")
+    options = ["--memory", memory, "--glossary", tmp_path / "terms.tsv", *words]
+    _, said = predicted(run, *options, given="two cats\n")
+    assert "'cats' is not translated as 'Kater'" in said and "1 of the 1 terms" in said
+
+
 def test_a_line_that_is_too_long_leaves_the_others(run, memory):
     long = "dog " * 3000
     lines, said = predicted(run, "--memory", memory, "--raw", given=f"two cats\ntwo cats\n{long}\nyes\n")

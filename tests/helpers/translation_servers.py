@@ -48,6 +48,8 @@ def served(program: Libre | DeepL, translate: Callable[[str], str], seen: list[A
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
+            if "Content-Type" in self.headers:  # there is no body
+                raise AssertionError("a GET has no content")
             self.reply(lambda: program.languages)
 
         def do_POST(self) -> None:

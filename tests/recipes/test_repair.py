@@ -287,6 +287,23 @@ def test_a_run_without_its_texts_needs_old_ones(place):
     assert {*sources, *found.others, *found.old} == {f"word {n}" for n in range(9)}
 
 
+def test_old_texts_of_an_adapted_run_are_those_of_its_start(place):
+    (place / "new.tsv").write_text("he reads now\ter liest jetzt\nshe reads now\tsie liest jetzt\n", encoding="utf-8")
+    words = [
+        "--from",
+        place / "run",
+        place / "new.tsv",
+        "--run",
+        place / "adapted",
+        "training.max_updates=1",
+        "data.dev_fraction=0.5",
+    ]
+    assert regard("train", *words, "data.languages=[en, de]", "--quiet").code == 0
+    request = RepairRequest(place / "adapted", place / "repairs.tsv", place / "none", max_changed=100)
+    found = texts_of.repair_texts(request, package.load(place / "adapted"), lambda line: None)
+    assert len({*found.old, *found.others}) > 2 and len(found.dev) > 1
+
+
 def test_wrong_words_are_one_line(place):
     (place / "many.tsv").write_text("".join(f"text {number}\tTexte {number}\n" for number in range(51)))
     new = ["-o", place / "many"]

@@ -60,7 +60,8 @@ def _lesson(before: Predictor, texts: RepairTexts, given: Sequence[str], say: Sa
     wrong = [source for source in wrong if word_set(source) & faulty <= others.keys()]
     read = [replaced(source, others) for source in wrong]
     transfers = [Transfer(*one) for one in zip(wrong, read, answers(before, read), strict=True)]
-    say(f"{len(faulty)} words are translated wrongly, {len(others)} have a stand-in with {len(transfers)} texts")
+    say(f"words that are translated wrongly: {len(faulty)}; with another word that can stand in: {len(others)}"
+        f" ({len(transfers)} texts)")  # fmt: skip
     pieces = frozenset[int]().union(*_pieces(before, [form for word in faulty for form in (word, word.capitalize())]))
     shared = _sharing(before, texts.old, faulty, pieces)
     held_words = [pair for pair in held if word_set(pair[0]) & faulty]

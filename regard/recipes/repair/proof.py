@@ -14,6 +14,7 @@ from regard.registry import Choice
 from regard.reports.report import Report
 from regard.reports.table import Cell, Table
 
+_SHOWN = 5  # changed answers of each kind
 _REPAIRS, _HELD = "repairs", "variants held out"  # rows of the table
 
 
@@ -77,6 +78,9 @@ def proved(
     tables = [Table(["right", "texts", "before", "after"], rows)]
     lines = [f"{len(changed):,} of {len(texts.others):,} other answers changed, {others.changed:,} of {compared:,} "
              f"({others.per_cent:.2f} %) without the error", f"dev set: {test}"]  # fmt: skip
+    lines += [f"  {one.source} → {one.before} → {one.after}" for one in _examples(changed)]
+    if not texts.held_out:
+        lines.append("no variant of a repair could be tested: read what other sentences with its words become")
     reason = _refusal(right[_REPAIRS], right.get(_HELD, _Right([], [])), others, request.max_changed, test)
     lines.append(f"not written: {reason}" if reason else f"written: {request.output}")
     values = {
@@ -94,6 +98,12 @@ def proved(
         "reason": reason or None,
     }  # fmt: skip
     return Repaired(not reason, Report(tables, values, "\n".join(lines)), reason)
+
+
+def _examples(changed: Sequence[ChangedAnswer]) -> list[ChangedAnswer]:
+    """Return some changed answers: first those to texts without the error, then those with it."""
+    without, related = ([one for one in changed if one.related == kind] for kind in (False, True))
+    return without[:_SHOWN] + related[:_SHOWN]
 
 
 def _refusal(repairs: _Right, held_out: _Right, others: _Others, most: float, test: SignificanceTest) -> str:

@@ -194,11 +194,13 @@ def _report(
     rows.append([Cell("corrections learned"), Cell(f"{len(learned):,}"), Cell("answered as corrected"),
                  *(Cell(f"{count:,}") for count in (*right, right[1] - right[0])), Cell(DASH)])  # fmt: skip
     values |= {"learned": len(everything), "as_corrected": right}
-    return Report(
-        [Table(_COLUMNS, rows)],
-        values,
-        f"{tested['part']:.0%} of the change is kept; gain of the corrections tested: {chance}",
-    )
+    line = f"{tested['part']:.0%} of the change is kept; gain of the corrections tested: {chance}"
+    if right[1] < len(learned):
+        line += (
+            f"\n{right[1]:,} of {len(learned):,} corrected sentences are translated exactly as corrected: the lesson"
+            " makes the corrections likelier. A translation memory gives them at once (regard memory add)."
+        )
+    return Report([Table(_COLUMNS, rows)], values, line)
 
 
 def _row(name: str, one: Mapping[str, Any]) -> list[Cell]:

@@ -211,7 +211,8 @@ class TranslationServer(Contestant):
         for first in range(0, len(rest), _TOGETHER):
             some = self._answers(rest[first : first + _TOGETHER])
             if not first and not any(one is not None for one in some.values()):
-                raise DataError(self.name, "refuses every text", hint=f"does it translate {self.pair}?")
+                hint = f"does it translate {self.pair}, and does it need a key (the variable {key_variable(self.url)})?"
+                raise DataError(self.name, "refuses every text", hint=hint)
             found |= some
         for text in blank:
             found[text] = self._answers([text])[text] or ""  # a refusal is an empty answer, too
@@ -340,7 +341,11 @@ def _local(word: str, changes: Sequence[str], languages: tuple[str, str] | None)
     if not {"source", "target"} <= {*experiment.columns}:
         problem = f"has task {experiment.task.name}, and behaviour tests are for translators"
         raise ConfigError(word, problem, f"regard evaluate {word}")
-    return RunContestant(word, predictor, _pair(word, languages or predictor.setup.languages))
+    pair, own = _pair(word, languages or predictor.setup.languages), predictor.setup.languages
+    if any(one and base_code(one) != wanted for one, wanted in zip(own, pair, strict=True)):
+        problem = f"{' '.join(pair)}, and {word} translates {' → '.join(one or '?' for one in own)}"
+        raise ConfigError("--languages", problem, "leave it out")
+    return RunContestant(word, predictor, pair)
 
 
 def _pair(word: str, languages: tuple[str | None, str | None]) -> CodePair:
