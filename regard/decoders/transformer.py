@@ -12,7 +12,7 @@ from regard.config.bounds import AnyInt, Size
 from regard.config.common_settings import DropoutProbability, NumLayers
 from regard.decoders.decoder import Decoder, DecoderState
 from regard.errors import PartError
-from regard.layers.compiled_blocks import CompiledBlocks, Steps, modules_in, read_again, start_steps, step, writer
+from regard.layers.compiled_blocks import CompiledBlocks, StandardStack, Steps, read_again, start_steps, step, writer
 from regard.layers.embedders.embedder import Embedder
 from regard.layers.feedforwards import FEEDFORWARDS, FeedForwardChoice
 from regard.layers.histories import HISTORIES, HistoryChoice
@@ -88,7 +88,7 @@ class TransformerDecoder(Decoder):
         if deepnet_init:
             init_deepnet(self.blocks, (3 * num_layers) ** 0.25, (12 * num_layers) ** -0.25)
         self.norm = nn.LayerNorm(self.dim, eps=norm_eps) if norm == "pre" else nn.Identity()
-        self.compiled, self.compilable = CompiledBlocks(), modules_in(self.blocks, self.norm)
+        self.compiled, self.compilable = CompiledBlocks(), StandardStack()
 
     def compiled_writer(
         self, ids: Tensor, state: DecoderState, table: PackedTable, steps: int

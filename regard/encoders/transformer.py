@@ -9,7 +9,7 @@ from regard.config import Doc
 from regard.config.bounds import Size
 from regard.config.common_settings import DropoutProbability, NumLayers
 from regard.encoders.encoder import Encoder
-from regard.layers.compiled_blocks import CompiledBlocks, encode, modules_in
+from regard.layers.compiled_blocks import CompiledBlocks, StandardStack, encode
 from regard.layers.feedforwards import FEEDFORWARDS, FeedForwardChoice
 from regard.layers.normalisation.norm import Eps
 from regard.layers.pooling.mean import MeanPooling
@@ -60,7 +60,7 @@ class TransformerEncoder(Encoder):
             init_deepnet(self.blocks, (2 * num_layers) ** 0.25, (8 * num_layers) ** -0.25)
         self.norm = nn.LayerNorm(input_dim, eps=norm_eps) if norm == "pre" else nn.Identity()
         self.mean = MeanPooling(input_dim)
-        self.compiled, self.compilable = CompiledBlocks(), modules_in(self.blocks, self.norm)
+        self.compiled, self.compilable = CompiledBlocks(), StandardStack()
 
     def forward(self, source: Sequences) -> Encoded:
         """vectors (batch, source, dim) → states of the same shape; padded ones are zero."""

@@ -15,16 +15,40 @@ from regard.ops.kernels.vocabulary import PackedTable
 from regard.records import Encoded, Sequences
 
 
-class _Structure:
-    """The standard blocks of a stack, and what shows that they must run as modules, or that they are others now.
+class StandardStack:
+    """The standard blocks of a stack. Knows whether a module has a hook, is in training or was replaced.
 
-    It is asked before each text, so it holds the dictionaries of the modules.
+    It reads the dictionaries of the modules: it is asked before each text, and attributes are slow. A copy of it is
+    empty, since the modules of a copied network are others.
     """
 
-    def __init__(self, blocks: Sequence[TransformerBlock], last: nn.Module, modules: Sequence[nn.Module]) -> None:
-        self._modules = [vars(one) for one in modules]
-        self._hooks = [one[kind] for one in self._modules for kind in ("_forward_hooks", "_forward_pre_hooks")]
+    def __init__(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
+        """Read the modules again at the next use."""
+        self._parts = list[nn.Module]()
+        self._modules = list[dict[str, Any]]()
+        self._children = list[nn.Module | None]()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), ()
+
+    def parameters(self, blocks: Sequence[TransformerBlock], last: nn.Module) -> list[Tensor] | None:
+        """Return the parameters of blocks and of the last norm; None where they must run as modules."""
+        if self._parts != [*blocks, last] or self._children != self._inside():
+            self._read(blocks, last)
+        if not self._is_standard or any(self._hooks) or any(one["training"] for one in self._modules):
+            return None
+        if any(table.get("weight") is None for table in self._tables):  # it is computed from other parameters
+            return None
+        return [one for table in self._tables for one in table.values() if one is not None]
+
+    def _read(self, blocks: Sequence[TransformerBlock], last: nn.Module) -> None:
+        self._parts = [*blocks, last]
+        self._modules = [vars(module) for one in self._parts for module in one.modules()]
         self._children = self._inside()
+        self._hooks = [one[kind] for one in self._modules for kind in ("_forward_hooks", "_forward_pre_hooks")]
         found = [block.standard() for block in blocks]
         self.blocks = [one for one in found if one is not None]
         self.norm = last if isinstance(last, nn.LayerNorm) else None
@@ -34,48 +58,27 @@ class _Structure:
     def _inside(self) -> list[nn.Module | None]:
         return [*chain.from_iterable(one["_modules"].values() for one in self._modules)]
 
-    @property
-    def changed(self) -> bool:
-        """Return whether a module was replaced."""
-        return self._children != self._inside()
-
-    def parameters(self) -> list[Tensor] | None:
-        """Return the parameters; None for blocks that must run as modules."""
-        if not self._is_standard or any(self._hooks) or any(one["training"] for one in self._modules):
-            return None
-        if any(table.get("weight") is None for table in self._tables):  # it is computed from other parameters
-            return None
-        return [one for table in self._tables for one in table.values() if one is not None]
-
 
 class CompiledBlocks(ParameterCache[PackedStack | None]):
-    """The blocks of an encoder or a decoder, packed on first use."""
-
-    _structure: _Structure | None = None
-
-    def forget(self) -> None:
-        super().forget()
-        self._structure = None
+    """The blocks of an encoder or a decoder, packed on first use. Copies of a network may share it."""
 
     def packed(
-        self, blocks: Sequence[TransformerBlock], last: nn.Module, modules: Sequence[nn.Module]
+        self, blocks: Sequence[TransformerBlock], last: nn.Module, standard: StandardStack
     ) -> PackedStack | None:
         """Return blocks and the final norm, packed with current weights; None where they must run as modules.
 
-        `modules` are all modules inside, see `modules_in`: a hook on any of them prevents packing.
+        `standard` is what the network knows of them. A hook on any module inside prevents packing.
         """
         if torch.compiler.is_compiling():
             return None
         if last.training:
             self.forget()  # the weights are about to change
+            standard.forget()
             return None
-        structure = self._structure
-        if structure is None or structure.changed:
-            structure = self._structure = _Structure(blocks, last, modules)
-        parameters = structure.parameters()
+        parameters = standard.parameters(blocks, last)
         if parameters is None or not may_compile(parameters[:1]):  # the others are checked when they are packed
             return None
-        return self.get(parameters, lambda: self._pack(parameters, structure.blocks, structure.norm))
+        return self.get(parameters, lambda: self._pack(parameters, standard.blocks, standard.norm))
 
     def _pack(
         self, parameters: Sequence[Tensor], blocks: Sequence[StandardBlock], norm: nn.LayerNorm | None
@@ -84,11 +87,6 @@ class CompiledBlocks(ParameterCache[PackedStack | None]):
         kernel = compiled_transformer() if are_readable(parameters) else None
         same = len({block.shape for block in blocks}) == 1
         return PackedStack(kernel, blocks, norm, self.precision) if same and kernel is not None else None
-
-
-def modules_in(blocks: Sequence[TransformerBlock], last: nn.Module) -> list[nn.Module]:
-    """Return all modules in blocks and in the final norm: listed once, since the traversal is slow."""
-    return [module for one in (*blocks, last) for module in one.modules()]
 
 
 class Steps(NamedTuple):

@@ -152,15 +152,16 @@ CREATE INDEX by_word ON postings (word, length, block);
         sizes = [len(block) // 4 for _, _, block in blocks]
         numbers = np.frombuffer(b"".join(block for *_, block in blocks), np.uint32).astype(np.int64)
         pairs = np.repeat(np.array([word for word, *_ in blocks], np.int64), sizes) << 32 | numbers  # of word, segment
-        lengths = np.repeat(np.array([length for _, length, _ in blocks], np.int64), sizes)
+        lengths, every = np.repeat(np.array([length for _, length, _ in blocks], np.int64), sizes), numbers
         pairs, first = np.unique(pairs, return_index=True)  # a segment whose number was taken again is there twice
         shared = np.array([read[word] for word in (pairs >> 32).tolist()]).reshape(-1, 2)
         numbers, one, places = np.unique(pairs & 0xFFFFFFFF, return_index=True, return_inverse=True)
         values, common = (np.bincount(places, column, len(numbers)).round(9) for column in shared.T)
-        lengths = lengths[first][one]
-        percents = np.minimum(EXACT, EXACT * (common + unread[1]) / np.maximum(lengths, len(words)))  # at most
+        shortest = np.full(len(numbers), longest, np.int64)  # of those that a number stands for
+        np.minimum.at(shortest, np.searchsorted(numbers, every), lengths)
+        percents = np.minimum(EXACT, EXACT * (common + unread[1]) / np.maximum(shortest, len(words)))  # at most
         most = (percents + EXACT * (values + unread[0]) / max(sum(rarities.values()), 1e-9)) / 2
-        apart = np.abs(lengths - len(words))
+        apart = np.abs(lengths[first][one] - len(words))
         order = np.lexsort((-numbers, apart, -values))
         return numbers[order[most[order] >= threshold - _ROUNDING]].tolist(), rarities
 

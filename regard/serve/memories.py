@@ -255,8 +255,12 @@ class _Connection:
 
     async def close(self) -> None:
         """Close the file after the search that still runs: SQLite crashes if its connection goes meanwhile."""
-        if self.memory is not None:
-            await self.slot.work(self.memory.close)
+        await self.slot.work(self._close)
+
+    def _close(self) -> None:
+        memory, self.memory = self.memory, None
+        if memory is not None:
+            memory.close()
 
 
 class Memories:

@@ -272,8 +272,10 @@ def _keeps(box: Box, target: Phrase, one: RequiredPhrase) -> bool:
 
 
 def copies(sentence: Sequence[str], found: Sequence[Box], covered: AbstractSet[int] = frozenset()) -> list[Box]:
-    """Return boxes for words that have no translation by themselves: neighbours together, at most as many as the search
-    places at once, or one by one where a phrase knows some of them. Those at the places `covered` have one in any case.
+    """Return boxes that copy words without a translation of their own; those at the places `covered` have one.
+
+    Neighbours are copied together, at most `WIDEST` words a box. Where a longer phrase knows one of them, each word is
+    copied by itself.
     """
     alone = {box.start for box in found if box.end == box.start + 1} | covered
     inside = {place for box in found for place in range(box.start, box.end)}

@@ -138,9 +138,30 @@ def test_weights_may_be_asked_for_at_any_step(model, batch):
             assert_close(found, walk(model, batch), rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("parts", [(7,), (0, 3, 4), (300,), (20, 280)])
+@of_kinds
+@torch.no_grad()
+def test_words_at_once_are_those_one_by_one(model, batch, parts):
+    """To the bit, also where the rows are computed group by group."""
+    decoder, begun = next(iter(model.decoders.values())), model.start(batch).decoder
+    words, whole, alone, place = torch.randint(4, VOCAB, (len(batch.lines), sum(parts))), begun, begun, 0
+    for count in parts:
+        found, whole = decoder(words[:, place : place + count], whole)
+        for one in range(count):
+            each, alone = decoder(words[:, place + one : place + one + 1], alone)
+            assert torch.equal(found.states[:, one], each.states[:, 0])
+        place += count
+    assert isinstance(whole.layers, Steps)
+
+
 def test_training_and_recording_run_modules(model, batch):
     assert not isinstance(model.start(batch).decoder.layers, Steps)  # gradients are wanted
     with torch.no_grad():
+        assert isinstance(model.start(batch).decoder.layers, Steps)
+        other = copy.deepcopy(model, {id(one): one for one in (*model.parameters(), *caches_of(model))})
+        with recording(other):
+            assert not isinstance(other.start(batch).decoder.layers, Steps)
+            assert isinstance(model.start(batch).decoder.layers, Steps)
         for watched in (model, copy.deepcopy(model, {id(one): one for one in model.parameters()})):
             with recording(watched):
                 assert not isinstance(watched.start(batch).decoder.layers, Steps)
@@ -161,11 +182,18 @@ def test_weights_that_change_are_packed_anew(model, batch):
     decoder.blocks[0].own_norm.weight.mul_(2)
     changed = walk(model, batch, steps=2)
     assert not torch.equal(changed[0], before[0])
-    decoder.blocks[0].feedforward.to_hidden = nn.Linear(24, 32)
-    replaced = walk(model, batch, steps=2)
-    assert not torch.equal(replaced[0], changed[0])
-    with plain():
-        assert_close(replaced, walk(model, batch, steps=2), rtol=1e-4, atol=1e-5)
+    for replace in (
+        lambda: setattr(decoder.blocks[0].feedforward, "to_hidden", nn.Linear(24, 32)),
+        lambda: decoder.blocks.__setitem__(1, copy.deepcopy(decoder.blocks[0])),
+        lambda: setattr(decoder.blocks[1].feedforward, "to_hidden", nn.Linear(24, 32)),
+        lambda: setattr(decoder, "norm", nn.LayerNorm(24).eval()),
+    ):
+        replace()
+        replaced = walk(model, batch, steps=2)
+        assert not torch.equal(replaced[0], changed[0])
+        with plain():
+            assert_close(replaced, walk(model, batch, steps=2), rtol=1e-4, atol=1e-5)
+        changed = replaced
 
 
 def test_rounded_weights_are_seen_at_the_same_place():

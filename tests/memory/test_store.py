@@ -85,7 +85,20 @@ def test_relevance_is_similarity_and_the_share_of_rare_words(memory):
         }
         assert [one.relevance for one in found] == sorted((one.relevance for one in found), reverse=True)
         assert memory.related(text, threshold=1, limit=5) == found[:5]
-        assert memory.related(text, threshold=40, limit=40) == [one for one in found if one.relevance >= 0.4]
+        for least in range(10, 100, 10):
+            known = [one for one in found if 100 * one.relevance >= least]
+            assert memory.related(text, threshold=least, limit=40) == known
+
+
+def test_a_segment_with_the_number_of_a_removed_one_is_related(memory):
+    """Its length is its own: a minimum of relevance does not take it for the longer one before."""
+    memory.add(Unit(f"filler{number} text", "x") for number in range(30))
+    memory.add([Unit("a0 zz", "x"), Unit("a0 " + " ".join(f"s{number}" for number in range(40)), "x")])
+    memory.remove("a0 " + " ".join(f"s{number}" for number in range(40)), "x")
+    memory.add([Unit("a1 a2 a3 a4 b b b b b b", "y")])
+    text = " ".join(f"a{number}" for number in range(10))
+    found = [[one.match.target for one in memory.related(text, threshold=least, limit=9)] for least in (1, 34)]
+    assert "y" in found[0] and found[1] == ["y"]
 
 
 def test_the_nearest_in_length_of_segments_with_all_words_are_related(memory):

@@ -311,7 +311,7 @@ struct Past {
   const int64_t* starts;  // of the texts in `source`, and the end of the last
   const float* source;    // (layers, places of all texts, 2 · width)
   int64_t places, longest;
-  float* aligned;         // (rows, longest) weights of a layer over the source, the mean over its heads; may be null
+  float* aligned;         // (rows, steps, longest) weights of a layer over the source, mean over heads; may be null
   int64_t aligned_layer;
 };
 
@@ -396,6 +396,7 @@ struct Steps {
 
 // states (rows, steps, dim) of the words read → those of the decoder, in place.
 void take_steps(const Stack& stack, const Past& past, int64_t all, int64_t count, float* states) {
+  if (!all || !count) return;
   const int64_t together = count == 1 ? all : std::max<int64_t>(1, std::min(all, kTogether / count));
   const int64_t longest = std::max(past.time + count, past.longest);
   Scratch scratch(memory_of(stack, together * count, longest));

@@ -1,4 +1,4 @@
-"""Stacks of Transformer blocks in compiled code: whole texts, or one step of many rows."""
+"""Stacks of Transformer blocks in compiled code: whole texts, or steps of many rows."""
 
 import ctypes
 from collections.abc import Sequence

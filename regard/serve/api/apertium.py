@@ -64,7 +64,10 @@ async def apertium_translate(service: Service, request: Request) -> Response:
 
 
 async def apertium_answer(service: Service, request: Request, values: Mapping[str, Any]) -> Response:
-    """Return the translation of an admitted request: in ASCII, spaced as by Apertium APy, since OmegaT searches it."""
+    """Return the translation of an admitted request.
+
+    JSON as Apertium APy writes it: ASCII, and a space after each colon. OmegaT finds the text by that string.
+    """
     question = ApertiumQuestion.of(values)
     check_sizes([question.q], service.settings)
     catalogue = service.catalogue

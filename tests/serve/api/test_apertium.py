@@ -33,7 +33,7 @@ REQUESTS = {  # as they stand on the wire
 @pytest.mark.parametrize("client_name", REQUESTS)
 def test_recorded_requests_are_answered(client, client_name):
     found = client.get(f"http://127.0.0.1:5000{REQUESTS[client_name]}")
-    assert (found.status_code, found.text) == (200, json.dumps(said("Guten Morgen!")))  # OmegaT searches these signs
+    assert (found.status_code, found.text) == (200, json.dumps(said("Guten Morgen!")))  # OmegaT searches for it
 
 
 def test_markup_is_kept_in_html(client):

@@ -91,11 +91,11 @@ def test_a_memory_is_closed_after_a_search_that_came_too_late(place, monkeypatch
 
     async def case():
         assert await memory.search(["A dog runs."]) == [[]]
-        monkeypatch.setattr(memory._similar.memory, "close", lambda: events.append("closed"))
+        monkeypatch.setattr(TranslationMemory, "close", lambda _: events.append("closed"))
         await memory.close()
 
     asyncio.run(case())
-    assert events == ["searched", "closed"]
+    assert events == ["closed", "searched", "closed"]  # the connection of exact matches was free
 
 
 def test_a_confirmed_translation_is_the_newest_segment(place):
