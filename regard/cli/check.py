@@ -74,9 +74,9 @@ def behaviour_command(
     named = [word for word in words if word not in changes]
     if not named:
         raise ConfigError("RUN|EXPORT|URL", "must be given", "regard check RUN")
-    for name in only or ():
-        SUITES[name]  # an unknown one is refused before a run is opened
     say, own = say_unless(quiet), read_suites(suite or [])
+    for name in {*(only or ())} - own.keys():
+        SUITES[name]  # an unknown one is refused before a run is opened
     systems = open_contestants(named, changes, languages, say)
     found = check_contestants(systems, only=only or (), own=own, cases=cases, seed=seed, say=say)
     report = behaviour_report(found, examples=examples)

@@ -122,7 +122,7 @@ def redo_version(run: Path) -> tuple[int, int]:
     with pointer_held(run):
         number, undone = _pointer(run)
         if not undone:
-            raise ConfigError(str(run), "has no undone version", "a new version replaces it: regard teach RUN FILE")
+            raise ConfigError(str(run), "has nothing to redo", "a new lesson replaces what was undone")
         *undone, again = undone
         write_checked(run / POINTER, {_KEY: again, **({_UNDONE: undone} if undone else {})})
         return number, again

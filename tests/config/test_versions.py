@@ -51,7 +51,7 @@ def test_an_unfinished_version_gives_way_to_the_next(run):
 def test_undone_versions_come_back_in_turn_until_another_is_used(run):
     make(run)
     second = make(run)
-    with pytest.raises(ConfigError, match="no undone version"):
+    with pytest.raises(ConfigError, match="nothing to redo"):
         versions.redo_version(run)
     assert [undo(run), undo(run)] == [(2, 1), (1, 0)]
     assert [versions.redo_version(run), versions.redo_version(run)] == [(0, 1), (1, 2)]
@@ -62,7 +62,7 @@ def test_undone_versions_come_back_in_turn_until_another_is_used(run):
     assert versions.redo_version(run) == (1, 2)
     undo(run)
     assert make(run).parent.name == "3"
-    with pytest.raises(ConfigError, match="no undone version"):
+    with pytest.raises(ConfigError, match="nothing to redo"):
         versions.redo_version(run)
     assert sorted(versions._numbers(run)) == [1, 3]
     assert undo(run) == (3, 1)

@@ -186,7 +186,7 @@ def check_contestants(
     The texts depend on language pair, suite and seed alone. Raises ConfigError for an unknown suite.
     """
     own = own or {}
-    names = [*only] or [*SUITES]
+    names = [name for name in only if name not in own] if only else [*SUITES]
     found = list[Mapping[str, SuiteResult]]()
     for one in contestants:
         say(f"{one.name}: {one.pair}")

@@ -209,6 +209,7 @@ def test_own_cases(tmp_path, answers, faults):
     own = read_suites([tmp_path / "shop.yaml"])
     with served(Libre(), answers.__getitem__) as url:
         found = check_contestants([opened(url)], only=["empty"], own=own, cases=0).results[0]["shop"]
+        assert [*check_contestants([opened(url)], only=["shop"], own=own).results[0]] == ["shop"]
     assert (found.cases, len(found.faults)) == (4, faults)
 
 
