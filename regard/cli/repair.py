@@ -50,9 +50,8 @@ def repair_command(
     Trains the vectors of words that are translated wrongly, and all weights where that is not enough, on repairs and on
     variants of them (capitals, punctuation, numbers, names), and holds the answers to old texts. Prints how many are
     right, how many answers to 5,000 other texts changed (some of them; all with --json), and the dev set before and
-    after.
-    Writes no run, and ends with exit code 1, where fewer than 90 % of the wrong repairs hold, variants held out or the
-    dev set suffer, or too many other answers change.
+    after. Writes no run, and ends with exit code 1, where fewer than 90 % of the wrong repairs hold, variants held out
+    or the dev set suffer, or too many other answers change.
 
     regard repair runs/en-de repairs.tsv -o runs/repaired
     regard repair runs/en-de repairs.tsv -o runs/repaired --text other.en --json

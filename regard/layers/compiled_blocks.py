@@ -45,8 +45,8 @@ class StandardStack:
         return [one for table in self._tables for one in table.values() if one is not None]
 
     def _read(self, blocks: Sequence[TransformerBlock], last: nn.Module) -> None:
-        self._parts = [*blocks, last]
-        self._modules = [vars(module) for one in self._parts for module in one.modules()]
+        parts = [*blocks, last]
+        self._modules = [vars(module) for one in parts for module in one.modules()]
         self._children = self._inside()
         self._hooks = [one[kind] for one in self._modules for kind in ("_forward_hooks", "_forward_pre_hooks")]
         found = [block.standard() for block in blocks]
@@ -54,6 +54,7 @@ class StandardStack:
         self.norm = last if isinstance(last, nn.LayerNorm) else None
         layers = [*(layer for block in self.blocks for layer in block.layers), *filter(None, [self.norm])]
         self._tables, self._is_standard = [layer._parameters for layer in layers], len(self.blocks) == len(blocks)
+        self._parts = parts  # at last: another thread that finds them finds the rest
 
     def _inside(self) -> list[nn.Module | None]:
         return [*chain.from_iterable(one["_modules"].values() for one in self._modules)]
