@@ -4,20 +4,22 @@ import unicodedata
 
 _LEAST, _ENDING = 3, 3  # letters of the common beginning at least, and of an ending at most
 _LEAST_REPLACED = 5  # letters of the common beginning of forms that replace the last letter of each other
+_IN_PHRASE = 4  # the same of a word of a phrase, whose other words must agree, too: "roter Hut" and "roten Hut"
 _DERIVING = ("al", "el")  # endings of other words: "Hand" and "Handel"
 
 
 def same_stem(word: str, other: str) -> bool:
     """Return whether two words or phrases are equal but for endings of up to three letters, case and accents.
 
-    One form begins the other ("Haus" and "Häusern"), or replaces its last letter after five equal ones; a "y" becomes
-    "ie" in any word ("city" and "cities"). Words with other digits are other words.
+    One form begins the other ("Haus" and "Häusern"), or replaces its last letter after five equal ones, four in a
+    phrase; a "y" becomes "ie" in any word ("city" and "cities"). Words with other digits are other words.
     """
     words, others = without_accents(word).split(), without_accents(other).split()
-    return len(words) == len(others) and all(map(_same, words, others))
+    least = _IN_PHRASE if len(words) > 1 else _LEAST_REPLACED
+    return len(words) == len(others) and all(_same(*pair, least) for pair in zip(words, others, strict=True))
 
 
-def _same(word: str, other: str) -> bool:
+def _same(word: str, other: str, least: int) -> bool:
     if word == other:
         return True
     common = next((place for place, pair in enumerate(zip(word, other, strict=False)) if len({*pair}) > 1), None)
@@ -27,7 +29,7 @@ def _same(word: str, other: str) -> bool:
         return False
     if not shorter:
         return longer not in _DERIVING
-    return len(shorter) == 1 and (common >= _LEAST_REPLACED or (shorter == "y" and longer.startswith("ie")))
+    return len(shorter) == 1 and (common >= least or (shorter == "y" and longer.startswith("ie")))
 
 
 def without_accents(text: str) -> str:

@@ -144,6 +144,8 @@ def test_pairs_without_hints_are_one_clear_error():
         ("walk", "walking", True), ("fenêtre", "FENETRES", True), ("ragazzo", "ragazzi", True),
         ("Bank", "Band", False), ("Hund", "Hunger", False), ("Hand", "Handel", False), ("Wein", "Weib", False),
         ("Rind", "Ring", False), ("2024", "2025", False), ("COVID-19", "COVID-18", False), ("Typ-2", "Typ-25", False),
+        ("roter Hut", "roten Hut", True), ("guter Wein", "gutem Weine", True), ("roter", "roten", False),
+        ("gute Bank", "gute Band", False),
     ],
 )  # fmt: skip
 def test_stems(word, other, same):
