@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator, Sequence
+from itertools import count as numbers_from
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -63,6 +64,7 @@ def add_command(
     """
     from regard.memory import TranslationMemory
     from regard.memory.files import read_units
+    from regard.memory.similarity import LONGEST_SIDE
 
     _check_codes(languages or ())
     if languages and languages[0] == languages[1]:
@@ -72,7 +74,11 @@ def add_command(
         try:
             for file in files or []:
                 units = read_units(file, store.languages, everything=everything, columns=columns, say=report)
-                report(f"{file}: {store.add(one._replace(author=author) for one in units):,} new segments")
+                read = numbers_from(1)  # the next one is behind the number of the last unit
+                new = store.add(one._replace(author=author) for one, _ in zip(units, read, strict=False))
+                known = next(read) - 1 - new
+                rest = f"; there already, or longer than {LONGEST_SIDE:,} characters: {known:,}" if known else ""
+                report(f"{file}: {new:,} new segments{rest}")
         except RegardError:
             if made and not len(store):  # an empty memory of wrong languages would refuse the right ones
                 store.close()

@@ -24,11 +24,11 @@ _DONE = frozenset(("translated", "reviewed", "final", "signed-off"))  # states o
 _UNSURE = frozenset(("mt", "fuzzy", "suggestion"))  # parts of a state-qualifier: the target is a guess
 
 
-def read_xliff(path: Path, languages: tuple[str, str], *, everything: bool) -> Iterator[TranslationUnit]:
-    """Yield the segments of these languages; inline elements are left out, their text stays.
+def read_xliff(path: Path, languages: tuple[str, str]) -> Iterator[tuple[TranslationUnit, bool]]:
+    """Yield the segments of these languages, and whether each is done; inline elements are left out, their text stays.
 
-    Of a unit with a state only translated, reviewed, final and approved ones; `everything`: all that have a target.
-    Raises DataError for a file that is damaged, too large or declares entities.
+    Done are those without a state, and translated, reviewed, final and approved ones. Raises DataError for a file that
+    is damaged, too large or declares entities.
     """
     head, pair = ("", ""), ("", "")
     with reading_faults(path), open_packed(path) as file:
@@ -39,7 +39,7 @@ def read_xliff(path: Path, languages: tuple[str, str], *, everything: bool) -> I
                 pair = (one.get("source-language", head[0]), one.get("target-language", head[1]))
             elif all(map(_includes, languages, pair)) and one.get("translate") != "no":
                 segments = _segments(one) if one.tag == "unit" else _segments_of_trans_unit(one)
-                yield from (TranslationUnit(*texts) for *texts, done in segments if done or everything)
+                yield from ((TranslationUnit(*texts), done) for *texts, done in segments)
 
 
 def _includes(wanted: str, found: str) -> bool:
@@ -141,28 +141,30 @@ def read_units(
         languages: Codes of source and target.
         everything: Of XLIFF also segments that are neither translated nor approved.
         columns: Of a table: the columns of source and target, from 1; None: it has two.
-        say: Reports a first line of column names, which is left out, and lines with other numbers of columns.
+        say: Reports what is left out, and lines with other numbers of columns.
 
     Raises DataError for a file that cannot be read and for a table of several columns, ConfigError for another kind.
     """
     kind = _kind(path, _KINDS)
     if not path.is_file():
         raise DataError(path, "there is no such file")
-    plain = kind not in _XLIFF
-    if plain:
-        found = _examples(kind, path, languages, columns, say)
-    else:
-        found = read_xliff(path, languages, everything=everything)
-    before, pairs = "", 0
-    for one in found:
-        if one.source.strip():
+    plain = ((one, True) for one in _examples(kind, path, languages, columns, say)) if kind not in _XLIFF else None
+    before, pairs, empty, open_ones = "", 0, 0, 0
+    for one, done in read_xliff(path, languages) if plain is None else plain:
+        if not (done or everything):
+            open_ones += bool(one.target.strip())
+        elif one.source.strip():
             if one.target.strip():
                 yield one._replace(before=before, origin=path.name)
                 pairs += 1
-            before = one.source
+            before, empty = one.source, empty + (not one.target.strip())
     if not pairs:
-        hint = "" if plain or everything else "--all also takes segments that are neither translated nor approved"
+        hint = "--all also takes segments that are neither translated nor approved" if open_ones else ""
         raise DataError(path, f"has no pair of {languages[0]} and {languages[1]}", hint=hint)
+    if empty:
+        say(f"{path}: left out, without a translation: {empty:,}")
+    if open_ones:
+        say(f"{path}: left out, neither translated nor approved: {open_ones:,} (--all takes them)")
 
 
 def _examples(

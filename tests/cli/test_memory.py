@@ -47,7 +47,8 @@ def test_segments_of_files_are_found(tmp_path):
     done = regard("memory", "search", memory, "The house is green.", "a dog & a cat")
     assert done.stdout.split("\n")[0].split("\t") == ["75", "The house is red.", "Das Haus ist rot."]
     assert "99\tA dog & a cat\tEin Hund und eine Katze" in done.stdout
-    assert "0 new segments" in regard("memory", "add", memory, units).stderr
+    again = regard("memory", "add", memory, units).stderr
+    assert "0 new segments" in again and "there already" in again and ": 1\n" in again
     found = json.loads(regard("memory", "search", memory, "The house is green.", "--json").stdout)
     ((match),) = found["matches"]
     assert (match["origin"], match["author"]) == ("more.tsv", "Ann")
@@ -139,6 +140,17 @@ def test_columns_of_a_wide_table_are_named_and_odd_lines_reported(tmp_path):
     regard("memory", "add", memory, wide, "--languages", "en", "de", "--columns", "2", "3")
     assert "odd.tsv: line 2 has more fields" in regard("memory", "add", memory, odd).stderr
     assert "100\ta dog\tein Hund" in regard("memory", "search", memory, "a dog").stdout
+
+
+def test_what_is_left_out_is_counted(tmp_path):
+    table, memory, units = tmp_path / "a.tsv", tmp_path / "new.memory", tmp_path / "a.xlf"
+    table.write_text("a cat\teine Katze\na cow\t\na hen\t\n", encoding="utf-8")
+    unit = '<trans-unit id="{0}"><source>{0}</source><target state="{1}">x</target></trans-unit>'
+    body = "".join(unit.format(*one) for one in (("one", "final"), ("two", "needs-translation"), ("three", "new")))
+    head = '<xliff version="1.2"><file source-language="en" target-language="de"><body>'
+    units.write_text(f"{head}{body}</body></file></xliff>", encoding="utf-8")
+    said = regard("memory", "add", memory, table, units, "--languages", "en", "de").stderr
+    assert "without a translation: 2" in said and "approved: 2 (--all" in said and "2 segments, en → de" in said
 
 
 @pytest.mark.parametrize("names", ["source\ttarget", "English\tGerman"])
