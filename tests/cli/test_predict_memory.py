@@ -181,3 +181,10 @@ def test_refusals_of_a_weight(run, memory, tmp_path):
         (("decoding.features=[{name: nearest_segments, memory: no.memory}]", "x"), "there is no such memory"),
     ):
         assert unsaid(regard("predict", run, *words), said) == []
+
+
+def test_other_languages_and_memories_as_texts_are_refused(run, tmp_path):
+    (tmp_path / "a.tmx").write_text("<tmx/>")
+    assert unsaid(regard("predict", run, "-i", tmp_path / "a.tmx"), "'.tmx' cannot be translated") == []
+    words = ("check", run, "--languages", "en", "fr", "--only", "empty")
+    assert unsaid(regard(*words), "--languages", "en → de") == []
