@@ -55,7 +55,7 @@ class Stream(NamedTuple):
 
 
 class Nights:
-    """A copy of a run that is taught all that was confirmed; `features` are those of its decoding."""
+    """A copy of a run that is taught all that was confirmed, and decodes with `features`."""
 
     def __init__(self, run: Path, folder: Path, seed: int, features: Sequence[Choice]) -> None:
         self.run, self.table = folder / "run", folder / "confirmed.tsv"

@@ -394,7 +394,7 @@ struct Steps {
   }
 };
 
-// states (rows, steps, dim) of the words read → those of the decoder, in place.
+// Vectors (rows, count, dim) of the words read → states of the decoder, in place.
 void take_steps(const Stack& stack, const Past& past, int64_t all, int64_t count, float* states) {
   if (!all || !count) return;
   const int64_t together = count == 1 ? all : std::max<int64_t>(1, std::min(all, kTogether / count));
