@@ -96,6 +96,7 @@ class OldTextSettings:
         Doc("Maximum loss on the old dev set, in points of its metric: a worse checkpoint is not kept."),
     ] = 0.5
     metric: Annotated[str | None, Doc("Metric of the old dev set; null: training.metric.")] = None
+    examples: Annotated[Size, Doc("Maximum number of old dev examples that each validation answers.")] = 1_000
     significant: Annotated[
         bool,
         Doc(

@@ -1,12 +1,9 @@
 """The change of a model's weights by a training, of which a part may be kept (https://arxiv.org/abs/2109.01903)."""
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
-
-_HALVINGS = 5  # of the range of parts
 
 
 class WeightChange(NamedTuple):
@@ -31,15 +28,3 @@ def put_weights(model: nn.Module, weights: list[Tensor]) -> None:
     with torch.no_grad():
         for one, value in zip(model.parameters(), weights, strict=True):
             one.copy_(value)
-
-
-def bisected(holds: Callable[[float], bool]) -> tuple[float, float]:
-    """Return the largest part of a change for which a condition was false, and the least for which it was true.
-
-    It is taken to be false of no change and true of the whole, so these are not tested.
-    """
-    low, high = 0.0, 1.0
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return low, high

@@ -31,7 +31,6 @@ from regard.text.source_marks import SOURCE_MARKS, check_marks
 
 Say = Callable[[str], None]
 
-_OLD_DEV = 1_000  # examples of old text that each validation answers
 _OLD_AUGMENTED = 5_000  # augmented pairs of old text at most: adaptation is short
 LAST_KEPT = "early stopping is off, and the last checkpoint is kept"
 
@@ -56,16 +55,16 @@ def old_readers(experiment: Experiment) -> tuple[Reader | None, Reader | None]:
 
 
 def old_dev_examples(experiment: Experiment, task: Task, say: Say) -> Examples | None:
-    """Return the dev set of old text, evenly thinned to 1,000 examples; None, with a message where it has none."""
+    """Return the dev set of old text, evenly thinned to `examples`; None, with a message where it has none."""
     _, reader = old_readers(experiment)
-    if reader is None:
+    if reader is None or experiment.data.old is None:
         return None
     checked = CheckedReader(reader, task.filter.usable, partial(_check_given, task))
     found = read_examples(checked, task.filter.usable, experiment.training.validate_lines, say)
     if found is None:
         say(f"{reader.names[0]}: no examples for the old dev set: forgetting is not measured")
         return None
-    step = -(-count_of(found) // _OLD_DEV)
+    step = -(-count_of(found) // experiment.data.old.examples)
     return {column: texts[::step] for column, texts in found.items()}
 
 

@@ -355,16 +355,28 @@ def test_a_server_cannot_send_the_key_to_another_one(monkeypatch):
     assert Redirect.keys == ["Bearer secret"]  # asked once
 
 
-@pytest.mark.parametrize(("loss", "kept"), [(1.0, 0.15), (0.09, 1.0), (1e6, 0.0)])
-def test_half_of_the_part_is_kept_with_which_old_text_loses_little(loss, kept):
-    """The loss grows with the square of the part: 0.1 points are lost at sqrt(0.1 / loss)."""
+class _Tried:
+    """A trial whose old texts lose with the square of the part: one of `loss`, in turns with one of 0."""
 
-    class Tried:
-        old = SimpleNamespace(
-            measures=[SimpleNamespace(higher_is_better=True, value=lambda total: 30.0 + float(total[0]))]
-        )
+    def __init__(self, loss, texts):
+        self.loss = np.resize([loss, 0.0], texts) if texts > 1 else np.array([loss])
+        self.old = SimpleNamespace(measures=[self])
 
-        def statistics(self, part, *, old=False):
-            return np.array([[-loss * part**2]])
+    name, higher_is_better = "BLEU", True
 
-    assert lesson._safe_part([Tried()], 0.1) == pytest.approx(kept, abs=0.02)
+    def value(self, sums):
+        return 30.0 + sums[0] / sums[1]
+
+    def statistics(self, part, *, old=False):
+        return np.stack([-self.loss * part**2, np.ones(len(self.loss))], axis=1)
+
+
+@pytest.mark.parametrize(("loss", "kept"), [(1.0, 0.05**0.5), (30.0, (0.05 / 30) ** 0.5), (0.04, 1.0), (1e6, 0.0)])
+def test_the_part_is_kept_with_which_old_text_loses_half_of_the_tolerance(loss, kept):
+    assert lesson._safe_part([_Tried(loss, texts=1)], 0.1) == pytest.approx(kept)
+
+
+def test_a_smaller_part_is_kept_where_the_loss_is_less_sure():
+    kept = [lesson._safe_part([_Tried(2.0, texts)], 0.1) for texts in (20, 2_000)]
+    assert kept[0] < kept[1] < 0.05**0.5  # that of a mean loss of 1 which is sure
+    assert kept[1] == pytest.approx((0.05 / (1 + 2_000**-0.5)) ** 0.5, rel=0.01)

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from regard.predictor import Predictor
 from regard.recipes.repair.faults import RepairPair
-from regard.recipes.weight_change import WeightChange, bisected, put_weights, weight_copies
+from regard.recipes.weight_change import WeightChange, put_weights, weight_copies
 from regard.runs.texts import Say
 
 _Row = TypeVar("_Row")
@@ -22,6 +22,7 @@ _ROWS = 48  # of each kind in an update
 _HOLD = 10.0  # weight of the divergence from old answers, beside the loss of the repairs
 _WORD_RATE, _WORD_UPDATES = 0.05, 200  # the rate is a fraction of the standard deviation of the vectors
 _RATE, _UPDATES, _CHECK_EVERY, _PATIENCE = 5e-4, 400, 10, 50
+_HALVINGS = 5  # of the range in which the least part of a change lies
 _CHECKED = 100  # transfers whose answers are checked
 
 
@@ -148,12 +149,11 @@ class RepairTrainer:
     def _weaken(self, start: list[Tensor]) -> float:
         """Return the least part of the change that keeps as many pairs right, and go back to it."""
         change, most = WeightChange(self.after.model, start, weight_copies(self.after.model)), self._right()
-
-        def is_enough(part: float) -> bool:
-            change.keep(part)
-            return self._right() >= most
-
-        _, least = bisected(is_enough)
+        too_little, least = 0.0, 1.0
+        for _ in range(_HALVINGS):
+            middle = (too_little + least) / 2
+            change.keep(middle)
+            too_little, least = (too_little, middle) if self._right() >= most else (middle, least)
         change.keep(least)
         return least
 

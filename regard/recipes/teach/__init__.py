@@ -48,9 +48,10 @@ from regard.reports.table import DASH, Cell, Table
 from regard.runs import Run, RunFolder
 from regard.runs.texts import Say, old_readers
 from regard.statistical.language_checks import PlainText, check_expected_language
+from regard.tasks.examples import count_of
 
 LARGEST_P = 0.05  # highest p-value of a gain that is kept
-_LEAST = 1.0  # points of the standing set; below them a loss cannot be seen
+_LEAST, _READ = 1.0, 500  # points of the standing set, below which a loss cannot be seen; examples that show it
 _SHOWN = 500  # corrections that are translated by both versions
 _COMPARED = 2_000  # old pairs that the languages of corrections are compared with
 _COLUMNS = ("texts", "pairs", "metric", "before", "after", "difference", "95 % interval")
@@ -165,7 +166,9 @@ def _check_standing_set(start: Run, experiment: Experiment) -> None:
     """Raise ConfigError for a run whose standing set is missing, or translated so badly that no loss can be seen."""
     validation = standing_set(load(start.path), experiment)
     (measure,) = validation.measures
-    if measure.higher_is_better and (figure := measure.value(validation.rows().sum(axis=0))) < _LEAST:
+    step = -(-count_of(validation.examples) // _READ)
+    some = {column: texts[::step] for column, texts in validation.examples.items()}
+    if measure.higher_is_better and (figure := measure.value(validation.on(some, measure).rows().sum(axis=0))) < _LEAST:
         problem = f"translates its dev set with {measure.name} {figure:.1f}: it has nothing yet that could be lost"
         hint = f"train it longer first: regard train {start.path} --resume; or compare its loss: data.old.metric=loss"
         raise ConfigError(str(start.path), problem, hint)

@@ -1,6 +1,7 @@
 """The trainings of `regard teach`: trials that hold corrections out, and the lesson of all."""
 
 import json
+import math
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -22,7 +23,7 @@ from regard.experiment.corrections import is_there
 from regard.experiment.data import OldTextSettings
 from regard.predictor import Predictor, load
 from regard.recipes.corrections import LEARNED, PAIR_SIDES, TOLERANCE, Trial, keep_pairs, kept_pairs
-from regard.recipes.weight_change import WeightChange, bisected, weight_copies
+from regard.recipes.weight_change import WeightChange, weight_copies
 from regard.runs import Run, RunFolder, train_run
 from regard.runs.adaptation import OLD_TEXT, signed_interval, signed_value, start_statistics
 from regard.runs.measurements import ADAPTATION
@@ -39,8 +40,11 @@ _TESTED = "tested.jsonl"  # beside the run of a trial
 TRIALS_FILE = "trials.json"  # result of the trials: with -o an interrupted lesson does not repeat them
 LESSON_DIGEST = "lesson"  # in this file: of what the result depends on
 _FEW_UPDATES, _EACH, _MANY_UPDATES = 80, 4, 400  # at least; for each correction, up to so many; then one for each
-_SEARCHED, _TUNED = 20_000, 2_000  # old pairs that are read; pairs of these on which the part of a change is chosen
-_MARGIN = 0.5  # of that part: the loss of old text grows with its square, and other old text may lose more
+_SEARCHED, _TUNED = 20_000, 4_000  # old pairs that are read; pairs of these on which the part of a change is chosen
+_STANDING = 4_000  # examples of the standing set
+_STEEP, _HALVINGS = 20.0, 6  # largest loss, in tolerances, from which smaller ones are computed; tries to get there
+_OLD_SHARE = 0.8  # of the batches: with a half, old text loses twice as much for the same gain
+_AIM = 0.5  # of the tolerance: the loss to be expected of the part that is kept
 
 
 class TeachingRequest(NamedTuple):
@@ -181,13 +185,16 @@ def lesson_experiment(
     changes += [f"run={quoted(str(folder / UNPROVED))}"]
     changes += [f"data.languages={json.dumps(start.experiment.data.language_pair())}"]
     old = _old_texts(start) if request.old is None else OldTextSettings()
-    values = as_values(replace(old, metric=_metric(start.experiment), tolerance=TOLERANCE))
+    old = replace(old, metric=_metric(start.experiment), tolerance=TOLERANCE, examples=_STANDING, fraction=_OLD_SHARE)
+    values = as_values(old)
     if request.old is None:
         changes.append(f"data.old={json.dumps(values)}")
     else:
         both = zip(PAIR_SIDES, request.old, strict=True)
         changes += [f"data.old.train.{side}={quoted(file)}" for side, file in both]
-        changes += [f"data.old.{name}={json.dumps(values[name])}" for name in ("metric", "tolerance")]
+        changes += [
+            f"data.old.{name}={json.dumps(values[name])}" for name in ("metric", "tolerance", "examples", "fraction")
+        ]
     count = len(kept_pairs(folder / train))
     changes.append(f"training.max_updates={max(_FEW_UPDATES, min(_EACH * count, _MANY_UPDATES), count)}")
     changes += ["data.test_fraction=0", "training.metric=loss", *request.changes, "training.average=1",
@@ -218,21 +225,27 @@ def _old_texts(run: Run) -> OldTextSettings:
 
 
 def _safe_part(tries: Sequence[_Tried], tolerance: float) -> float:
-    """Return the part of the changes to keep: all, if old text then loses at most the tolerance.
+    """Return the part of the changes to keep, with which old text is expected to lose half of the tolerance.
 
-    Else it is half of the largest part with which old text loses no more.
+    A loss as small as the tolerance is less than what chance does to thousands of texts. But the loss grows about with
+    the square of the part (docs/results/learning.md): it is measured with a large part, one standard error is added,
+    and the part follows from it.
     """
+    measure = tries[0].old.measures[0]
 
-    def figure(part: float) -> float:
-        rows = np.concatenate([one.statistics(part, old=True) for one in tries])
-        return signed_value(tries[0].old.measures[0], rows)
+    def rows(part: float) -> Statistics:
+        return np.concatenate([one.statistics(part, old=True) for one in tries])
 
-    least = figure(0.0) - tolerance
-
-    def loses(part: float) -> bool:
-        return figure(part) < least
-
-    return _MARGIN * bisected(loses)[0] if loses(1.0) else 1.0
+    start = rows(0.0)
+    for part in 0.5 ** np.arange(_HALVINGS):
+        changed = rows(part)
+        low, high = signed_interval(measure, compare_statistics(measure, start, changed, ""))
+        lost = signed_value(measure, start) - signed_value(measure, changed) + (high - low) / 4
+        if lost <= _AIM * tolerance:
+            return float(part)
+        if lost <= _STEEP * tolerance:
+            return float(part * math.sqrt(_AIM * tolerance / lost))
+    return 0.0
 
 
 def _validation(predictor: Predictor, experiment: Experiment, examples: Examples, metric: str) -> Validation:
