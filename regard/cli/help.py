@@ -2,28 +2,32 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import groupby
 from shlex import join
 from typing import Annotated, Any
 
 import typer
 
+from regard.cli.help_page import flags_of, meaning_of, text_and_examples
 from regard.errors import ConfigError, nearest
 from regard.synonyms import equivalent, hint_at
 
 NameArgument = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[NAME]", help="A command, a setting, a part, or another name of one."),
+    typer.Argument(metavar="[NAME]", help="A command, an option, a setting, a part, or another name of one."),
 ]
 _SHOWN = 3  # other places of a setting
 
 
 def help_command(context: typer.Context, words: NameArgument = None) -> None:
-    """Explain a command, a setting, a part or a name.
+    """Explain a command, an option, a setting, a part or a word.
 
-    The name of a command, a setting, a group of settings or a part (beam, transformer); also a name of the literature
-    (bahdanau), or of a setting in another toolkit (lr, d_model).
+    The name of a command, an option, a setting, a group of settings or a part (beam, transformer); also a name of the
+    literature (bahdanau), or of a setting in another toolkit (lr, d_model). For another word: the commands that are
+    about it.
 
     regard help train
+    regard help glossary
     regard help training.patience
     regard help back_translation
     regard help lr
@@ -34,14 +38,16 @@ def help_command(context: typer.Context, words: NameArgument = None) -> None:
     if not name:
         print("\n".join(_lines(name)))
         return
-    found = list(filter(None, (ask(name) for ask in (_setting, _synonym, _part))))
+    commands = [*_commands(context.find_root().command, "regard")]
+    found = list(filter(None, (*(ask(name) for ask in (_setting, _synonym, _part)), _options(name, commands))))
     if found:
         print(("\n" if page else "") + "\n\n".join(found))
+    elif not page and (about := _about(name, commands)):
+        print(about)
     elif not page:
-        commands: Any = getattr(context.find_root().command, "commands", ())
-        close = nearest(name, {*commands, *_names()})
+        close = nearest(name, {*(words.rpartition(" ")[2] for words, _ in commands), *_names()})
         hint = close if close.startswith("did") else "regard --help, regard help and regard list have all names"
-        raise ConfigError(name, "is not a command, a setting or a part", hint)
+        raise ConfigError(name, "is not a command, an option, a setting or a part", hint)
 
 
 def _page_of(context: typer.Context, words: list[str]) -> str:
@@ -102,6 +108,37 @@ def _part(name: str) -> str:
     with suppress(ConfigError):
         return parts_report(name).summary
     return ""
+
+
+def _commands(group: Any, place: str) -> Iterator[tuple[str, Any]]:
+    """Yield the commands of a group and of its groups, with the words that call each."""
+    for name, command in getattr(group, "commands", {}).items():
+        if not command.hidden:
+            yield f"{place} {name}", command
+            yield from _commands(command, f"{place} {name}")
+
+
+def _options(name: str, commands: list[tuple[str, Any]]) -> str:
+    """Return what the option of that name means, and the commands that have it; "" where none has."""
+    flag = f"--{name.lstrip('-').replace('_', '-').replace(' ', '-')}"
+    having = [
+        (f"{flags_of(one)}\n    {meaning_of(one)}", words)
+        for words, command in commands
+        for one in command.params
+        if flag in (*one.opts, *one.secondary_opts) and not one.hidden
+    ]
+    same = [(text, [words for _, words in some]) for text, some in groupby(sorted(having), key=lambda pair: pair[0])]
+    return "\n".join(f"{text}\n    an option of {', '.join(words)}" for text, words in same)
+
+
+def _about(name: str, commands: list[tuple[str, Any]]) -> str:
+    """Return the commands whose help has the word; the plural has the singular."""
+    word, shown = name.lower().removesuffix("s"), list[str]()
+    for words, command in commands:
+        text, examples = text_and_examples(command.help)
+        if word in " ".join([*text, *examples]).lower():
+            shown.append(f"{words}\n    {text[0]}")
+    return "\n".join([f"Commands about '{name}' (regard help COMMAND):", *shown]) if len(word) > 2 and shown else ""
 
 
 def _names() -> Iterator[str]:

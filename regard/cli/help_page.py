@@ -97,7 +97,7 @@ def write_page(command: Any, ctx: Any, formatter: Any, commands: Iterable[Any] =
     arguments = [one for one in params if one.param_type_name == "argument" and one.help]
     _write_rows(formatter, "Arguments", [(_argument(one), one.help) for one in arguments])
     for name, options in _grouped("Options", (one for one in params if one.param_type_name == "option")):
-        _write_rows(formatter, name, [(_flags(one), _meaning(one)) for one in options])
+        _write_rows(formatter, name, [(flags_of(one), meaning_of(one)) for one in options])
     command.format_epilog(ctx, formatter)
 
 
@@ -134,13 +134,13 @@ def _argument(param: Any) -> str:
     return name if param.required or name.startswith("[") else f"[{name}]"
 
 
-def _flags(param: Any) -> str:
+def flags_of(param: Any) -> str:
     """-o, --output FILE; or --agree, --separate."""
     names = ", ".join(sorted([*param.opts, *param.secondary_opts], key=lambda one: one.startswith("--")))
     return names if param.is_flag else f"{names} {param.metavar}"
 
 
-def _meaning(param: Any) -> str:
+def meaning_of(param: Any) -> str:
     """Return the help of an option and its default, unless its help names it."""
     default = param.default
     if param.is_flag and param.secondary_opts:

@@ -39,11 +39,11 @@ from regard.training.interrupt import Interrupted
 _TESTED = "tested.jsonl"  # beside the run of a trial
 TRIALS_FILE = "trials.json"  # result of the trials: with -o an interrupted lesson does not repeat them
 LESSON_DIGEST = "lesson"  # in this file: of what the result depends on
-_FEW_UPDATES, _EACH, _MANY_UPDATES = 80, 4, 400  # at least; for each correction, up to so many; then one for each
+_FEW_UPDATES, _EACH, _MANY_UPDATES = 200, 4, 400  # at least; for each correction, up to so many; then one for each
 _SEARCHED, _TUNED = 20_000, 4_000  # old pairs that are read; pairs of these on which the part of a change is chosen
 _STANDING = 4_000  # examples of the standing set
 _STEEP, _HALVINGS = 20.0, 6  # largest loss, in tolerances, from which smaller ones are computed; tries to get there
-_OLD_SHARE = 0.8  # of the batches: with a half, old text loses twice as much for the same gain
+_OLD_SHARE = 0.9  # of the batches: with a half, old text loses twice as much for the same gain
 _AIM = 0.5  # of the tolerance: the loss to be expected of the part that is kept
 
 
