@@ -120,7 +120,7 @@ def _commands(group: Any, place: str) -> Iterator[tuple[str, Any]]:
 
 def _options(name: str, commands: list[tuple[str, Any]]) -> str:
     """Return what the option of that name means, and the commands that have it; "" where none has."""
-    flag = f"--{name.lstrip('-').replace('_', '-').replace(' ', '-')}"
+    flag = f"--{name.replace('_', '-').replace(' ', '-')}"
     having = [
         (f"{flags_of(one)}\n    {meaning_of(one)}", words)
         for words, command in commands

@@ -87,7 +87,23 @@ def test_names_of_items_stand_in_a_place(place):
 )
 def test_an_unknown_name_gets_the_nearest(place, hint):
     line = told(place, code=2)
-    assert line.startswith(f"error: {place}: is not a command, a setting or a part") and hint in line
+    assert line.startswith(f"error: {place}: is not a command, an option, a setting or a part") and hint in line
+
+
+def test_an_option_is_explained_with_the_commands_that_have_it():
+    lines = told("glossary").splitlines()
+    assert lines[0] == "--glossary FILE"
+    assert [line.strip() for line in lines if "an option of" in line] == [
+        "an option of regard explain",
+        "an option of regard predict",
+    ]
+
+
+def test_a_word_that_names_nothing_lists_the_commands_about_it():
+    lines = told("corrections").splitlines()
+    assert {"regard teach", "regard undo"} <= {*lines[1::2]}
+    teach = text_and_examples(get_command(app).commands["teach"].help)[0][0]
+    assert lines[lines.index("regard teach") + 1] == f"    {teach}"
 
 
 def test_help_of_a_command_is_its_page():
