@@ -196,7 +196,7 @@ def _takes_old_texts(explicit: Mapping[str, Any], start: Path) -> bool:
     other = _learns_vocabulary(explicit) or is_huggingface(start)
     if data.train is None or data.routes or other or "corpora" in explicit["data"]:
         return False
-    if "old" in explicit["data"] and (data.old is None or data.old.train is not None or data.old.dev is not None):
+    if "old" in explicit["data"] and (data.old is None or data.old.train is not None):
         return False
     before = upgraded(read_yaml(settings_file(start)))
     tasks = {named_task(before), named_task(explicit, named_task(before))}

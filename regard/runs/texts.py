@@ -47,11 +47,10 @@ def old_readers(experiment: Experiment) -> tuple[Reader | None, Reader | None]:
     if (old := experiment.data.old) is None:
         return None, None
     train, dev = (part_reader(experiment, f"{OLD}{part}") for part in ("train", "dev"))
-    held = old.dev_fraction if dev is None else 0.0
-    if train is None or not held + old.test_fraction:
+    if train is None or not old.dev_fraction + old.test_fraction:
         return train, dev
-    rest, own, _ = experiment.task_class.files.apart(train, held, old.test_fraction)
-    return rest, own if held else dev
+    rest, own, _ = experiment.task_class.files.apart(train, old.dev_fraction, old.test_fraction)
+    return rest, own if dev is None and old.dev_fraction else dev
 
 
 def old_dev_examples(experiment: Experiment, task: Task, say: Say) -> Examples | None:
