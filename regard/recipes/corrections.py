@@ -35,7 +35,7 @@ PAIR_SIDES = ("source", "target")
 _ROUTE, _SECONDS = "/v1/corrections/file", 60.0
 _MOST_BYTES, _MOST_SECONDS = 2**30, 600.0  # of the file of a server
 _KINDS = ("suggestions", "jsonl", "tsv", "csv", "tmx")
-_HALVED = 50  # corrections; fewer are tested in two trials, each on one half
+_HALVED = 200  # corrections; fewer are tested in two trials, each on one half
 _TESTED, _MOST_TESTED = 0.2, 100  # fraction that one trial tests, and its most corrections
 _LETTERS = ("L", "M", "N")  # general categories of Unicode: letters, their marks, digits
 
@@ -60,7 +60,7 @@ class Trial(NamedTuple):
 def trials(name: str, pairs: Corrected, seen: Mapping[str, str], tried: Mapping[str, str]) -> list[Trial]:
     """Return trials in which each tests new corrections that it does not learn, nor texts that are nearly the same.
 
-    Below 50 new corrections each is tested once, in one of two halves; of more a fifth is tested, 100 at most. Texts
+    Below 200 new corrections each is tested once, in one of two halves; of more a fifth is tested, 100 at most. Texts
     that differ in case, punctuation and numbers alone count as one, of which the last is tested.
 
     Raises ConfigError for fewer than 10 that are neither `seen` by the weights nor `tried` before. `name` is that of
