@@ -20,7 +20,13 @@ from regard.text import Tokenizer
 from regard.training.shards import Tensors
 
 LARGEST_SIZE = 1_000_000  # of a layer, a vocabulary, a number of layers
-_NETWORK_ALONE = {"features": "[]", "shortlist": "false", "ensemble": "[]", "rerank": "null"}  # of decoding
+_NETWORK_ALONE = {  # of decoding
+    "features": "[]",
+    "shortlist": "false",
+    "ensemble": "[]",
+    "rerank": "null",
+    "consensus": "null",
+}
 START_BIAS = -30.0  # of the beginning where its row is a copy: it takes 1e-13 of the probability of what it copies
 
 

@@ -12,7 +12,7 @@ from regard.experiment.complete_settings import (
 from regard.experiment.data import DataSettings
 from regard.experiment.layouts import text_settings
 from regard.experiment.own_parts import add_parts, environment_parts, load_parts, named_parts
-from regard.experiment.settings import OPEN, DecodingSettings, Experiment, RerankSettings
+from regard.experiment.settings import OPEN, ConsensusSettings, DecodingSettings, Experiment, RerankSettings
 from regard.experiment.tables import MECHANISMS, PARTS, TABLES
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "PARTS",
     "SETTINGS_FILE",
     "TABLES",
+    "ConsensusSettings",
     "DataSettings",
     "DecodingSettings",
     "Experiment",

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Literal
 
+from annotated_types import Ge, Le
+
 from regard.config import Doc, FieldsOf, Fixed, OneOrMany, PartOf, Taken, as_values, marked, write_yaml
 from regard.config.bounds import Count, Positive, Ratio, Size
 from regard.config.descriptions import Open
@@ -81,6 +83,27 @@ class RerankSettings:
 
 
 @dataclass(frozen=True)
+class ConsensusSettings:
+    """Consensus decoding (minimum Bayes risk): the candidate that is most like all candidates, by sentence BLEU.
+
+    Candidates are the n best of this run and of others; each counts by its rank (https://aclanthology.org/N04-1022).
+    """
+
+    runs: Annotated[
+        tuple[Path, ...],
+        OneOrMany(),
+        Doc(
+            "Folders of other translators of the same languages, of any kind; relative to this run's folder first. "
+            "Without any, the candidates are those of this run."
+        ),
+    ] = ()
+    weight: Annotated[Positive, Doc("Weight of the candidates of each other run; those of this one have 1.")] = 0.5
+    n_best: Annotated[
+        Annotated[int, Ge(2), Le(200)], Doc("Number of candidates of each run, whose beams are as wide.")
+    ] = 20
+
+
+@dataclass(frozen=True)
 class DecodingSettings:
     """Decoding of a trained model."""
 
@@ -116,6 +139,10 @@ class DecodingSettings:
         Annotated[RerankSettings, FieldsOf(RerankSettings)] | None,
         Doc("Reranking of the n-best list by another run; null: off."),
     ] = None
+    consensus: Annotated[
+        Annotated[ConsensusSettings, FieldsOf(ConsensusSettings)] | None,
+        Doc("Consensus decoding (minimum Bayes risk) over the n-best lists of several runs; null: off."),
+    ] = None
     terms: Annotated[
         Literal["auto", "constraints", "annotations", "both"],
         Doc(
@@ -141,7 +168,17 @@ class DecodingSettings:
     def located(self, folder: Path) -> "DecodingSettings":
         """Return the same with other runs searched in the folder of this one first, so that both can be moved."""
         rerank = self.rerank and replace(self.rerank, run=_inside(folder, self.rerank.run))
-        return replace(self, rerank=rerank, ensemble=tuple(_inside(folder, one) for one in self.ensemble))
+        ensemble = tuple(_inside(folder, one) for one in self.ensemble)
+        consensus = self.consensus and replace(
+            self.consensus, runs=tuple(_inside(folder, one) for one in self.consensus.runs)
+        )
+        return replace(self, rerank=rerank, ensemble=ensemble, consensus=consensus)
+
+    @property
+    def other_runs(self) -> tuple[Path, ...]:
+        """Folders of the other runs that take part in an answer."""
+        ranking = () if self.rerank is None else (self.rerank.run,)
+        return (*self.ensemble, *ranking, *(() if self.consensus is None else self.consensus.runs))
 
 
 def _inside(folder: Path, path: Path) -> Path:

@@ -11,13 +11,14 @@ from regard.augmentations import augmentations_of
 from regard.config import as_values
 from regard.decoding import SEARCHES
 from regard.errors import ConfigError, Fault
-from regard.experiment import OPEN, Experiment, RerankSettings
+from regard.experiment import OPEN, ConsensusSettings, Experiment, RerankSettings
 from regard.experiment.checks import too_long_sources
 from regard.explain.translation_faults import fault_finder_of
 from regard.memory import SentenceMatches
 from regard.models import Generator, Model
 from regard.models.ensemble import Ensemble
 from regard.ops.memory import keep_memory
+from regard.predictor.consensus import Consensus, Translations, translations_of
 from regard.predictor.engines import load_export
 from regard.predictor.predictor import Predictor, answers_and_losses
 from regard.predictor.reranking import Reranker
@@ -108,7 +109,7 @@ def _predictor(assembled: Assembled) -> Predictor:
         faults := [*too_long_sources(run.experiment, model.max_source)]
     ):
         raise ConfigError.of(faults)
-    alone = first and not (settings.ensemble or settings.rerank)
+    alone = first and not settings.other_runs and settings.consensus is None
     found = Predictor(
         model,
         task,
@@ -119,13 +120,15 @@ def _predictor(assembled: Assembled) -> Predictor:
         features=features,
         adequacy=adequacy_of(run.path, settings, task.vocabularies),
         calibration=run.measurements.calibration() if alone else None,  # of this model alone
-        reranker=None if settings.rerank is None else _reranker(settings.rerank, task),
+        ranking=None if settings.rerank is None else _reranker(settings.rerank, task),
         fault_finder=fault_finder_of(run.path),
         languages=languages,
     )
     found.setup.threshold = _threshold(assembled)
     found.setup.context = SourceContext(augmentations_of(run.experiment.data.source_augmentations))
     found.setup.context.term_method(settings.terms)
+    if settings.consensus is not None:
+        found.setup.ranking = _consensus(settings.consensus, found)
     return found
 
 
@@ -184,6 +187,26 @@ def _reranker(settings: RerankSettings, task: Task) -> Reranker:
         return other.score(sources, targets, matches=matches)
 
     return Reranker(scores, settings.weight, settings.words, settings.n_best)
+
+
+def _consensus(settings: ConsensusSettings, own: Predictor) -> Consensus:
+    """Open the other runs whose candidates join. Raises ConfigError where one does not translate."""
+    if own.task.spec.translated is None or own.task.spec.contract is not Generator:
+        problem = f"'{own.run.path}' cannot score the translations of others: it is not a network that writes them"
+        raise ConfigError("decoding.consensus", problem, "the settings of a network, and other translators in its runs")
+    if own.setup.ranking is not None:
+        raise ConfigError("decoding.consensus", "cannot be used together with decoding.rerank", "one of both")
+
+    def scores(sources: Sequence[str], targets: Sequence[str], matches: SentenceMatches | None) -> Sequence[Prediction]:
+        return own.score(sources, targets, matches=matches) if sources else ()
+
+    others = dict[str, Translations]()
+    for run in settings.runs:
+        other = load(run)
+        if other.task.spec.translated is None:
+            raise ConfigError("decoding.consensus.runs", f"'{run}' does not translate", "the run of a translator")
+        others[str(run)] = translations_of(other, settings.n_best)
+    return Consensus(scores, others, settings.weight, settings.n_best)
 
 
 def check_open(changes: Sequence[str]) -> None:

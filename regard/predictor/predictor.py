@@ -23,7 +23,7 @@ from regard.predictor.batches import TextEncoder
 from regard.predictor.confidence import calibrated, decided, with_alternatives
 from regard.predictor.explainer import Explainer
 from regard.predictor.predictions import Predictions
-from regard.predictor.reranking import Reranker
+from regard.predictor.reranking import Ranking
 from regard.predictor.setup import Setup
 from regard.predictor.source_context import (
     PredictionRequest,
@@ -69,7 +69,7 @@ class Predictor:
         features: Sequence[Feature] = (),
         adequacy: Adequacy | None = None,
         calibration: Calibrations | None = None,
-        reranker: Reranker | None = None,
+        ranking: Ranking | None = None,
         fault_finder: FaultFinder | None = None,
         languages: tuple[str | None, str | None] = (None, None),
     ) -> None:
@@ -86,7 +86,7 @@ class Predictor:
             tuple(features),
             adequacy,
             calibration,
-            reranker,
+            ranking,
             fault_finder,
             languages,
         )
@@ -157,7 +157,7 @@ class Predictor:
         """
         weights = (*self.model.parameters(), *self.model.buffers(), *caches_of(self.model))
         setup = self.setup
-        kept = (*weights, self.task, self._run, setup.adequacy, setup.reranker, setup.fault_finder, *setup.features)
+        kept = (*weights, self.task, self._run, setup.adequacy, setup.ranking, setup.fault_finder, *setup.features)
         shared: dict[int, Any] = {id(one): one for one in kept}
         return copy.deepcopy(self, shared)
 

@@ -1,6 +1,7 @@
 """Reranking of the n best translations by another translator: https://aclanthology.org/N04-1021."""
 
 import copy
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import fsum
@@ -11,16 +12,15 @@ from regard.errors import TooLongError
 from regard.memory import SentenceMatches
 from regard.results import Prediction, TextPrediction
 
-_MODEL, NETWORK, WORDS = "model", "network", "words"  # shares of a score
+MODEL, NETWORK, WORDS = "model", "network", "words"  # shares of a score
 # given targets of sources, and the segments of a memory that are like each source
 _Scores = Callable[[Sequence[str], Sequence[str], SentenceMatches], Sequence[Prediction]]
 
 
-class Reranker:
-    """score + weight · log p(target | source) + words · length, p by another run."""
+class Ranking(ABC):
+    """Ranks the n best translations of a search."""
 
-    def __init__(self, scores: _Scores, weight: float, words: float, n_best: int) -> None:
-        self.scores, self.weight, self.words, self.n_best = scores, weight, words, n_best
+    n_best: int  # candidates of each text
 
     def widened(self, search: Search, width: int) -> Search:
         """Return a search for as many translations as are ranked; one of `width` hypotheses finds no more of them."""
@@ -28,21 +28,35 @@ class Reranker:
         wide.n_best = max(search.n_best, self.n_best if width == 1 else min(self.n_best, search.width))
         return wide
 
-    def reranked(
+    @abstractmethod
+    def ranked(
         self, predictions: Sequence[Prediction], n_best: int, matches: SentenceMatches | None = None
     ) -> list[Prediction]:
         """Return the best `n_best` of each text, with the shares of their scores.
 
         `matches`: segments of a memory like each text, for a run that reads them.
         """
+
+
+class Reranker(Ranking):
+    """score + weight · log p(target | source) + words · length, p by another run."""
+
+    def __init__(self, scores: _Scores, weight: float, words: float, n_best: int) -> None:
+        self.scores, self.weight, self.words, self.n_best = scores, weight, words, n_best
+
+    def ranked(
+        self, predictions: Sequence[Prediction], n_best: int, matches: SentenceMatches | None = None
+    ) -> list[Prediction]:
+        """Return the best `n_best` of each text; shares of a score are those of the model, the network and the words.
+
+        Raises TooLongError, with the number of the text, for one that is too long for the other run.
+        """
         rows = [candidates(one) for one in predictions]
         values = self.values(rows, matches)
         weights = (1.0, self.weight, self.words)
         found = list[Prediction]()
         for prediction, some, mine in zip(predictions, rows, values, strict=True):
-            shares = [
-                dict(zip((_MODEL, NETWORK, WORDS), map(float.__mul__, weights, one), strict=True)) for one in mine
-            ]
+            shares = [dict(zip((MODEL, NETWORK, WORDS), map(float.__mul__, weights, one), strict=True)) for one in mine]
             ranked = sorted(
                 (
                     replace(one, score=fsum(share.values()), shares=share)

@@ -9,7 +9,7 @@ from regard.errors import ConfigError
 from regard.experiment import DecodingSettings
 from regard.explain.adequacy import Adequacy
 from regard.explain.translation_faults import FaultFinder
-from regard.predictor.reranking import Reranker
+from regard.predictor.reranking import Ranking
 from regard.predictor.source_context import SourceContext
 from regard.statistical.calibration import Calibrations
 
@@ -19,6 +19,7 @@ ABILITIES: Mapping[str, str] = {  # that the native engine has, and another one 
     "ensemble": "ensembles",
     "adequacy": "a check for omitted words",
     "rerank": "reranking",
+    "consensus": "consensus decoding",
     "terms": "glossaries and prefixes",
     "scores": "scores of given translations",
     "alignments": "attention weights for word alignments",
@@ -57,7 +58,7 @@ class Setup:
     features: Sequence[Feature] = ()  # added to every search that a call names
     adequacy: Adequacy | None = None  # finds omitted words
     calibration: Calibrations | None = None  # of confidences; the ranking of answers stays
-    reranker: Reranker | None = None  # of the n best, without terms and prefixes
+    ranking: Ranking | None = None  # of the n best, without terms and prefixes
     fault_finder: FaultFinder | None = None  # of translation errors, in explained answers
     languages: tuple[str | None, str | None] = (None, None)  # codes of source and target
     abilities: Abilities = NATIVE  # of the engine

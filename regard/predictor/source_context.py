@@ -221,14 +221,14 @@ def predictions_with_terms(
 
 
 def plain_predictions(encoder: TextEncoder, setup: "Setup", request: PredictionRequest) -> list[Prediction]:
-    """Return one prediction for each example, the best one of the run's reranker."""
-    rows, reranker, search = range(len(request.examples)), setup.reranker, request.search
+    """Return one prediction for each example, the best one of the run's ranking."""
+    rows, ranking, search = range(len(request.examples)), setup.ranking, request.search
     hints = _hints(setup, request, [Glossary([])] * len(rows))
-    if reranker is None:
+    if ranking is None:
         return _safe(encoder, request, _predicted(encoder, setup, request, rows, hints, search))
-    wide = reranker.widened(search or setup.search, setup.engine.width)
+    wide = ranking.widened(search or setup.search, setup.engine.width)
     found = _predicted(encoder, setup, request, rows, hints, wide)
-    found = reranker.reranked(found, (search or setup.search).n_best, request.similar)
+    found = ranking.ranked(found, (search or setup.search).n_best, request.similar)
     return _safe(encoder, request, found)
 
 

@@ -49,9 +49,9 @@ def tune_weights(
     settings = replace(settings, run=settings.run.absolute(), n_best=n_best)
     predictor = predictor_of(opened.changed([*opened.changes, f"decoding.rerank.n_best={n_best}"]))
     setup = predictor.setup
-    reranker = setup.reranker
-    assert reranker is not None  # the settings name one
-    setup.reranker = None
+    reranker = setup.ranking
+    assert isinstance(reranker, Reranker)  # the settings name one
+    setup.ranking = None
     wide = reranker.widened(setup.search, setup.engine.width)
 
     def translated(sources: Sequence[str]) -> list[list[TextPrediction]]:

@@ -33,7 +33,7 @@ def test_best_is_the_argmax_of_weighted_sums():
     given = [listed(source, draws.normal(size=4)) for source in sources]
     known = {pair: draws.normal(size=3).tolist() for pair in product(sources, TEXTS)}
     weight, words = 0.7, -0.3
-    found = Reranker(scorer(known), weight, words, 4).reranked(given, 2)
+    found = Reranker(scorer(known), weight, words, 4).ranked(given, 2)
     for before, after in zip(given, found, strict=True):
         sums = {
             one.text: one.score + weight * fsum(known[one.source, one.text]) + words * len(one.text.split())
@@ -48,7 +48,7 @@ def test_best_is_the_argmax_of_weighted_sums():
 def test_no_weight_leaves_the_order():
     given = [listed("a", [0.0, -1.0, -2.0, -3.0])]
     known = {("a", text): [float(place)] for place, text in enumerate(TEXTS)}
-    (found,) = Reranker(scorer(known), 0.0, 0.0, 4).reranked(given, 4)
+    (found,) = Reranker(scorer(known), 0.0, 0.0, 4).ranked(given, 4)
     assert [found.text, *(one.text for one in found.alternatives)] == TEXTS
 
 
@@ -57,7 +57,7 @@ def test_a_text_that_is_too_long_has_its_own_number():
         raise TooLongError("source", "is too long", line=6)
 
     with pytest.raises(TooLongError) as caught:
-        Reranker(refuse, 1.0, 0.0, 4).reranked([listed("a", range(4)), listed("b", range(4))], 1)
+        Reranker(refuse, 1.0, 0.0, 4).ranked([listed("a", range(4)), listed("b", range(4))], 1)
     assert caught.value.line == 2
 
 

@@ -15,7 +15,7 @@ from best_texts import PARTS, ROWS, SHORT, options, write_parts
 from small_runs import regard, unsaid
 
 from regard.errors import TrainingError
-from regard.experiment import RerankSettings
+from regard.experiment import ConsensusSettings, RerankSettings
 from regard.explain.frame import static
 from regard.predictor import load
 from regard.recipes.best import page, phrases, program
@@ -212,7 +212,7 @@ def check_own_files_stay(texts):
 
 
 def test_the_folder_goes_on_where_it_was_stopped_and_serves_wherever_it_is(texts, monkeypatch, tmp_path):
-    names = ("phrases", "network", "together", "reranked")
+    names = ("phrases", "network", "together", "reranked", "agreed")
     for module in (program, page):
         monkeypatch.setattr(module, "BEST_STEPS", {name: BEST_STEPS[name] for name in names})
     step, made = BEST_STEPS["network"], type(BEST_STEPS["network"]).make
@@ -245,6 +245,7 @@ def test_the_folder_goes_on_where_it_was_stopped_and_serves_wherever_it_is(texts
     for name, run, joined in (
         ("joined", counted, {"rerank": RerankSettings(network, 0.5, n_best=5)}),
         ("both", network, {"ensemble": (network,)}),
+        ("in agreement", network, {"consensus": ConsensusSettings((counted,), 9.0, 5)}),
     ):
         copied_run(run, texts / "run" / "steps" / name, replace(Run.open(run).experiment.decoding, **joined))
     log = network / "metrics.jsonl"
@@ -254,7 +255,10 @@ def test_the_folder_goes_on_where_it_was_stopped_and_serves_wherever_it_is(texts
     assert log.read_bytes() == before
     shutil.move(texts / "run", tmp_path / "moved")
     assert [one.text for one in load(tmp_path / "moved").predict(sources)] == answers
-    network, joined, both = (load(tmp_path / "moved" / "steps" / name) for name in ("network", "joined", "both"))
+    assert "network and phrases, weight" in said or "agreed" in said
+    names = ("network", "joined", "both", "in agreement")
+    network, joined, both, agreed = (load(tmp_path / "moved" / "steps" / name) for name in names)
+    assert agreed.predict(sources)[0].shares[str(tmp_path / "moved/steps/in agreement/../phrases")] > 0.5
     assert network.predict(sources)[0].text == both.predict(sources)[0].text
     (best,) = joined.predict(sources[:1])
     (scored,) = network.score(sources[:1], [best.text])

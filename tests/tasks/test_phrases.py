@@ -8,7 +8,7 @@ import torch
 from regard.decoding import SEARCHES
 from regard.decoding.features import FEATURES
 from regard.documents.glossary import Glossary
-from regard.errors import ConfigError
+from regard.errors import CheckpointError, ConfigError
 from regard.experiment import read_experiment
 from regard.models.phrase_based import CountedArrays
 from regard.predictor import load
@@ -85,6 +85,33 @@ def test_network_ranks_translations_of_phrases_anew(run, predictor, network):
         ]
         assert after.text == listed[sums.index(max(sums))].text
         assert after.score == pytest.approx(max(sums))
+
+
+def test_a_network_and_phrases_agree(run, predictor, network):
+    sources = [source for source, _ in PAIRS]
+    wide = predictor.predict(sources, search=SEARCHES.build(Choice("beam", {"n_best": 5})))
+    found = load(network, [f"decoding.consensus={{runs: {run}, weight: 1000, n_best: 5}}"]).predict(sources)
+    for theirs, one in zip(wide, found, strict=True):
+        assert one.text in [theirs.text, *(other.text for other in theirs.alternatives)]  # the network's hardly count
+        assert one.shares[str(run)] > 0.9 * one.score
+    (scored,) = load(network).score(sources[:1], [found[0].text])
+    assert found[0].log_probs == pytest.approx(scored.log_probs, abs=1e-5)
+    alone = load(network, ["decoding.consensus={n_best: 4}"]).predict(sources[:2], explain=True)
+    assert all(one.explanation is not None and one.score <= 1 for one in alone)
+
+
+@pytest.mark.parametrize(
+    ("own", "changes", "message"),
+    [
+        ("run", ["decoding.consensus={}"], "decoding.consensus: .* cannot score the translations of others"),
+        ("network", ["decoding.consensus={}", "decoding.rerank.run=NETWORK"], "together with decoding.rerank"),
+        ("network", ["decoding.consensus={n_best: 1}"], "decoding.consensus.n_best"),
+        ("network", ["decoding.consensus.runs=nowhere"], "nowhere"),
+    ],
+)
+def test_consensus_that_cannot_be_is_refused(own, changes, message, run, network):
+    with pytest.raises((CheckpointError, ConfigError), match=message):
+        load({"run": run, "network": network}[own], [one.replace("NETWORK", str(network)) for one in changes])
 
 
 def test_tuned_weights_of_a_network_are_no_worse(run, network, tmp_path):

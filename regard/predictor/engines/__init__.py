@@ -27,7 +27,7 @@ ENGINES: Registry[ExportEngine] = Registry(
     "engine", {"ctranslate2": CTranslate2Engine, "onnx": OnnxEngine, "runtime": RuntimeEngine}
 )
 
-_SETTINGS = ("features", "shortlist", "ensemble", "adequacy", "rerank")  # of decoding, beside the search
+_SETTINGS = ("features", "shortlist", "ensemble", "adequacy", "rerank", "consensus")  # of decoding, beside the search
 
 
 def engine_named(name: str) -> ExportEngine:

@@ -85,8 +85,7 @@ class Workshop:
 
     def is_joined(self, run: Path) -> bool:
         """Return whether several models answer in a run."""
-        decoding = Run.open(run).experiment.decoding
-        return bool(decoding.ensemble) or self.reranks(run)
+        return bool(Run.open(run).experiment.decoding.other_runs)
 
     def reranks(self, run: Path) -> bool:
         """Return whether another run reranks the translations of a run."""
@@ -280,4 +279,6 @@ def _relative(decoding: DecodingSettings, folder: Path) -> DecodingSettings:
         return Path(os.path.relpath(run.resolve(), folder.resolve()))
 
     rerank = decoding.rerank and replace(decoding.rerank, run=seen(decoding.rerank.run))
-    return replace(decoding, rerank=rerank, ensemble=tuple(map(seen, decoding.ensemble)), tuned=False)
+    consensus = decoding.consensus and replace(decoding.consensus, runs=tuple(map(seen, decoding.consensus.runs)))
+    ensemble = tuple(map(seen, decoding.ensemble))
+    return replace(decoding, rerank=rerank, ensemble=ensemble, consensus=consensus, tuned=False)

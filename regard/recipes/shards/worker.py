@@ -109,9 +109,8 @@ class ShardWorker:
 def digests_of(run: Run, options: PredictOptions) -> dict[str, str]:
     """Return the SHA-256 of all that answers: weights of the run and of those it names, glossary and memory."""
     decoding = run.experiment.decoding
-    others = [*decoding.ensemble, *([decoding.rerank.run] if decoding.rerank else [])]
     found = {"weights of the run": run.weights_digest}
-    found |= {f"weights of {other}": Run.open(other).weights_digest for other in others}
+    found |= {f"weights of {other}": Run.open(other).weights_digest for other in decoding.other_runs}
     found |= {"glossary": digest(Path(options.glossary)).hex()} if options.glossary else {}
     return found | ({"memory": _digest_of_memory(options.memory)} if options.memory else {})
 

@@ -1,6 +1,6 @@
 // The texts of the page in Chinese.
 const STEPS = {
-  "networks so far, writing together": "现有的各个网络共同译出", "phrases whose best translations the network reranks": "由网络对短语模型的最佳译文重排序",
+  "networks so far, writing together": "现有的各个网络共同译出", "phrases whose best translations the network reranks": "由网络对短语模型的最佳译文重排序", "translations that network and phrases agree on most": "网络与短语模型意见最一致的译文",
   "trained on the pairs, and on what phrases translate where these are few": "用句对训练；句对较少时也学习短语模型的译文",
   "network that also learnt source text as the best so far translates it": "另外学习目前最佳模型所译原文的网络",
   "network that also learnt target text, translated back and tagged": "另外学习带标记的回译目标语文本的网络",
