@@ -36,13 +36,16 @@ def tune_weights(
     """Tune `decoding.rerank` where the changes name a run for it, else features; save a result that beats neither.
 
     The n-best lists stay the same, so each round searches around the weights of the last one. Raises errors of `tune`,
-    and ConfigError for an unknown method.
+    and ConfigError for an unknown method and for consensus decoding.
     """
     if method not in WEIGHT_SEARCHES:
         raise ConfigError("--method", f"there is no '{method}'", " or ".join(WEIGHT_SEARCHES))
     check_open(changes)
     opened = Run.open(run, [*changes, "decoding.tuned=false"])
     settings = opened.experiment.decoding.rerank
+    if opened.experiment.decoding.consensus is not None:
+        hint = "decoding.consensus=null, or regard evaluate with other values of decoding.consensus.weight"
+        raise ConfigError("decoding.consensus", "has no weights that regard tune could find", hint)
     if settings is None:
         return tune(opened, method, rounds, n_best, lines, minutes, say)
     part = DevPart(dev_part(opened, lines))

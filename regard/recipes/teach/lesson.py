@@ -127,7 +127,7 @@ class CorrectionLesson(NamedTuple):
         if not report.updates:
             problem = "ends a training before its first update"
             raise ConfigError("training.max_minutes", problem, "a longer time, or none")
-        predictor = load(self.start.path)
+        predictor = load(self.start.path, ["decoding.ensemble=[]"])  # the first network learns alone
         start = weight_copies(predictor.model)
         latest, _ = files.latest_valid(Path(str(experiment.run)), training=False)
         files.load_model(predictor.model, latest)
