@@ -18,7 +18,7 @@ from regard.memory import SentenceMatches
 from regard.models import Generator, Model
 from regard.models.ensemble import Ensemble
 from regard.ops.memory import keep_memory
-from regard.predictor.consensus import Consensus, Translations, translations_of
+from regard.predictor.consensus import Consensus, Translate, translations_of
 from regard.predictor.engines import load_export
 from regard.predictor.predictor import Predictor, answers_and_losses
 from regard.predictor.reranking import Reranker
@@ -200,7 +200,7 @@ def _consensus(settings: ConsensusSettings, own: Predictor) -> Consensus:
     def scores(sources: Sequence[str], targets: Sequence[str], matches: SentenceMatches | None) -> Sequence[Prediction]:
         return own.score(sources, targets, matches=matches) if sources else ()
 
-    others = dict[str, Translations]()
+    others = dict[str, Translate]()
     for run in settings.runs:
         other = load(run)
         if other.task.spec.translated is None:

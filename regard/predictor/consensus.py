@@ -15,7 +15,7 @@ from regard.decoding.beam import BeamSearch
 from regard.decoding.sampling import SamplingSearch
 from regard.evaluation.tokenization import words
 from regard.memory import SentenceMatches
-from regard.predictor.reranking import MODEL, Ranking, candidates
+from regard.predictor.reranking import OWN, Ranking, candidates
 from regard.results import Prediction
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _ORDER = 4  # longest n-grams of BLEU
 _Lists = Sequence[Sequence[str]]
 # the n best translations of each source, and the segments of a memory that are like each source
-Translations = Callable[[Sequence[str], SentenceMatches | None], _Lists]
+Translate = Callable[[Sequence[str], SentenceMatches | None], _Lists]
 _Scores = Callable[[Sequence[str], Sequence[str], SentenceMatches | None], Sequence[Prediction]]
 
 
@@ -35,12 +35,12 @@ class Consensus(Ranking):
     of its translator: it falls with the root of the rank, and the sum is the weight of the translator.
     """
 
-    def __init__(self, scores: _Scores, others: Mapping[str, Translations], weight: float, n_best: int) -> None:
+    def __init__(self, scores: _Scores, others: Mapping[str, Translate], weight: float, n_best: int) -> None:
         """`scores` reads translations of others as the run's own; `others` by a name for the shares of scores."""
         self.scores, self.others, self.weight, self.n_best = scores, others, weight, n_best
 
     def widened(self, search: Search, width: int) -> Search:
-        return search_of(search, self.n_best)
+        return wide_search(search, self.n_best)
 
     def ranked(
         self, predictions: Sequence[Prediction], n_best: int, matches: SentenceMatches | None = None
@@ -71,7 +71,7 @@ class Consensus(Ranking):
         for (place, text), one in zip(missing, read, strict=True):
             first = own[rows[place]][0]
             known[rows[place]][text] = replace(first, text=text, ids=None, log_probs=one.log_probs, finished=True)
-        found, names = [*predictions], (MODEL, *self.others)
+        found, names = [*predictions], (OWN, *self.others)
         for row, some in zip(rows, chosen, strict=True):
             ranked = [
                 replace(known[row][text], score=fsum(shares), shares=dict(zip(names, shares, strict=True)))
@@ -81,9 +81,9 @@ class Consensus(Ranking):
         return found
 
 
-def translations_of(translator: "Predictor", n_best: int) -> Translations:
+def translations_of(translator: "Predictor", n_best: int) -> Translate:
     """Return what translates sources by a translator, `n_best` ways each."""
-    wide = search_of(translator.setup.search, n_best)
+    wide = wide_search(translator.setup.search, n_best)
 
     def translations(sources: Sequence[str], matches: SentenceMatches | None) -> list[list[str]]:
         found = translator.predict(sources, search=wide, safeguards=False, matches=matches)
@@ -92,7 +92,7 @@ def translations_of(translator: "Predictor", n_best: int) -> Translations:
     return translations
 
 
-def search_of(search: Search, n_best: int) -> Search:
+def wide_search(search: Search, n_best: int) -> Search:
     """Return a search that finds as many translations of each source: a beam as wide, or as many samples."""
     wide = copy.copy(search if isinstance(search, SamplingSearch) else search.as_beam())
     wide.n_best = max(wide.n_best, n_best)

@@ -8,7 +8,7 @@ import pytest
 
 from regard.decoding import SEARCHES
 from regard.evaluation import METRICS
-from regard.predictor.consensus import Consensus, best_of, search_of, sentence_bleu_of_pairs
+from regard.predictor.consensus import Consensus, best_of, wide_search, sentence_bleu_of_pairs
 from regard.registry import Choice
 from regard.results import Prediction, TextPrediction
 
@@ -71,6 +71,6 @@ def test_a_translation_of_another_translator_is_read_as_the_models_own():
 
 @pytest.mark.parametrize("name", ["greedy", "beam", "sampling"])
 def test_the_search_is_as_wide_as_the_list(name):
-    found = search_of(SEARCHES.build(Choice(name)), 7)
+    found = wide_search(SEARCHES.build(Choice(name)), 7)
     assert (found.n_best, found.width) == (7, 7)
     assert getattr(found, "size", 7) == 7

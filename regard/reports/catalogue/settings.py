@@ -28,7 +28,7 @@ PAGES: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {  # title, gro
     "attention": ("Attention", (_SOCKET,), ("score", "span", "weighting")),
     "training": ("Training", ("training", "training.turns", "init"), ("optimizer", "schedule")),
     "objectives": ("Objectives", (), ("objective", "penalty", "posterior_feature", "reward")),
-    "decoding": ("Decoding", ("decoding",), ("search", "feature", "adequacy")),
+    "decoding": ("Decoding", ("decoding", "decoding.rerank", "decoding.consensus"), ("search", "feature", "adequacy")),
     "evaluation": ("Evaluation", ("evaluation",), ("metric",)),
     "task": ("Tasks", (), ("task",)),
     _OTHERS: ("Methods that commands take", (), ()),
