@@ -13,7 +13,7 @@ from regard.recipes.best.workshop import copied_run
 from regard.runs import Run
 
 PAGE = Path(__file__).parents[1] / "docs/how-to/kinds-of-run.md"
-KINDS = ("network", "phrases", "phrases + network", "network + phrases", "networks together")
+KINDS = ("network", "phrases", "phrases + network", "consensus", "networks together")
 QUICK = ["training.max_updates=2", "training.validate_every=2"]
 LESSON = [*QUICK, "data.old.metric=loss", "data.old.tolerance=50"]
 COMMANDS = {  # first cell of a row, and the words that it stands for
@@ -52,7 +52,7 @@ def runs(tmp_path_factory):
     rerank = RerankSettings(folder / "network", 0.5, 0.1, 10)
     copied_run(phrases[0], folder / "phrases + network", replace(phrases[1], rerank=rerank))
     consensus = ConsensusSettings((folder / "phrases",), n_best=5)
-    copied_run(first[0], folder / "network + phrases", replace(first[1], consensus=consensus))
+    copied_run(first[0], folder / "consensus", replace(first[1], consensus=consensus))
     return folder
 
 

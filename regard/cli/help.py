@@ -1,5 +1,6 @@
 """regard help"""
 
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import groupby
@@ -17,6 +18,7 @@ NameArgument = Annotated[
     typer.Argument(metavar="[NAME]", help="A command, an option, a setting, a part, or another name of one."),
 ]
 _SHOWN = 3  # other places of a setting
+_LEAST = 4  # letters of a word that commands are about
 
 
 def help_command(context: typer.Context, words: NameArgument = None) -> None:
@@ -45,7 +47,7 @@ def help_command(context: typer.Context, words: NameArgument = None) -> None:
     elif not page and (about := _about(name, commands)):
         print(about)
     elif not page:
-        close = nearest(name, {*(words.rpartition(" ")[2] for words, _ in commands), *_names()})
+        close = nearest(name, {*(words.removeprefix("regard ") for words, _ in commands), *_names()})
         hint = close if close.startswith("did") else "regard --help, regard help and regard list have all names"
         raise ConfigError(name, "is not a command, an option, a setting or a part", hint)
 
@@ -133,12 +135,13 @@ def _options(name: str, commands: list[tuple[str, Any]]) -> str:
 
 def _about(name: str, commands: list[tuple[str, Any]]) -> str:
     """Return the commands whose help has the word; the plural has the singular."""
-    word, shown = name.lower().removesuffix("s"), list[str]()
-    for words, command in commands:
-        text, examples = text_and_examples(command.help)
-        if word in " ".join([*text, *examples]).lower():
-            shown.append(f"{words}\n    {text[0]}")
-    return "\n".join([f"Commands about '{name}' (regard help COMMAND):", *shown]) if len(word) > 2 and shown else ""
+    pages = [(words, *text_and_examples(command.help)) for words, command in commands]
+    for word in (name, name.removesuffix("s")):
+        begins = re.compile(rf"\b{re.escape(word)}", re.IGNORECASE)
+        shown = [f"{words}\n    {text[0]}" for words, text, more in pages if begins.search(" ".join([*text, *more]))]
+        if shown and len(word) >= _LEAST:
+            return "\n".join([f"Commands about '{name}' (regard help COMMAND):", *shown])
+    return ""
 
 
 def _names() -> Iterator[str]:

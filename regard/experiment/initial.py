@@ -178,7 +178,8 @@ def with_old_texts(explicit: dict[str, Any], start: Path, say: Callable[[str], N
         return explicit
     if not files:
         if say is not None:
-            say(f"the texts of {start} are not here, so forgetting is not measured; --old SOURCE TARGET")
+            lacking = "none is mixed in" if "old" in given else "forgetting is not measured"
+            say(f"the texts of {start} are not here, so {lacking}; --old SOURCE TARGET")
         return explicit
     old = {name: known[name] for name in ("train", "dev", "dev_fraction", "test_fraction") if name in known}
     old |= {"dev_fraction": 0.0} if "dev" in known else {}

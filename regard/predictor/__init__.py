@@ -21,7 +21,7 @@ from regard.ops.memory import keep_memory
 from regard.predictor.consensus import Consensus, Translate, translations_of
 from regard.predictor.engines import load_export
 from regard.predictor.predictor import Predictor, answers_and_losses
-from regard.predictor.reranking import Reranker
+from regard.predictor.reranking import OWN_SCORE, Reranker
 from regard.predictor.source_context import SourceContext
 from regard.registry import Choice
 from regard.results import Prediction
@@ -197,16 +197,30 @@ def _consensus(settings: ConsensusSettings, own: Predictor) -> Consensus:
     if own.setup.ranking is not None:
         raise ConfigError("decoding.consensus", "cannot be used together with decoding.rerank", "one of both")
 
+    reader = own.copy()  # hooks of explanations are on the modules of `own`
+
     def scores(sources: Sequence[str], targets: Sequence[str], matches: SentenceMatches | None) -> Sequence[Prediction]:
-        return own.score(sources, targets, matches=matches) if sources else ()
+        return reader.score(sources, targets, matches=matches) if sources else ()
 
     others = dict[str, Translate]()
     for run in settings.runs:
-        other = load(run)
+        other = load(run, ["decoding.consensus=null"])  # two runs may name each other
         if other.task.spec.translated is None:
             raise ConfigError("decoding.consensus.runs", f"'{run}' does not translate", "the run of a translator")
-        others[str(run)] = translations_of(other, settings.n_best)
+        _check_same_languages(run, own, other)
+        name = run.resolve().name
+        taken = sum(one.partition(" (")[0] == name for one in (OWN_SCORE, *others))
+        others[f"{name} ({taken + 1})" if taken else name] = translations_of(other, settings.n_best)
     return Consensus(scores, others, settings.weight, settings.n_best)
+
+
+def _check_same_languages(run: Path, own: Predictor, other: Predictor) -> None:
+    """Raise ConfigError for another run of other languages, where both are known."""
+    languages = [*zip(own.setup.languages, other.setup.languages, strict=True)]
+    if any(mine and theirs and mine != theirs for mine, theirs in languages):
+        problem = f"'{run}' translates {' → '.join(theirs or '?' for _, theirs in languages)}"
+        wanted = " → ".join(mine or "?" for mine, _ in languages)
+        raise ConfigError("decoding.consensus.runs", problem, f"a translator {wanted}")
 
 
 def check_open(changes: Sequence[str]) -> None:

@@ -2,7 +2,8 @@
 
 import copy
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from math import fsum
 from typing import TYPE_CHECKING
@@ -13,10 +14,11 @@ from regard.arrays import Floats
 from regard.decoding import Search
 from regard.decoding.beam import BeamSearch
 from regard.decoding.sampling import SamplingSearch
+from regard.errors import TooLongError
 from regard.evaluation.tokenization import words
 from regard.memory import SentenceMatches
-from regard.predictor.reranking import OWN, Ranking, candidates
-from regard.results import Prediction
+from regard.predictor.reranking import OWN_SCORE, Ranking, candidates
+from regard.results import Prediction, TextPrediction
 
 if TYPE_CHECKING:
     from regard.predictor.predictor import Predictor
@@ -47,38 +49,52 @@ class Consensus(Ranking):
     ) -> list[Prediction]:
         """Return the best `n_best` of each text; shares of a score are those of the candidates of each translator."""
         own = [candidates(one) for one in predictions]
-        rows = [number for number, some in enumerate(own) if some]
+        rows = [row for row, some in enumerate(own) if some and not some[0].warning]
+        known = [{one.text: one for one in reversed(own[row])} for row in rows]  # of equal texts the first one
         sources = [own[row][0].source for row in rows]
         similar = None if matches is None else [matches[row] for row in rows]
-        lists = [
-            [[one.text for one in own[row]] for row in rows],
-            *(ask(sources, similar) for ask in self.others.values()),
-        ]
+        lists: list[_Lists] = [[[one.text for one in own[row]] for row in rows]]
+        with _numbered(rows):
+            lists += [[*ask(sources, similar)] for ask in self.others.values()]
         weights = [1.0] + [self.weight] * len(self.others)
         chosen = [best_of(some, weights, n_best) for some in zip(*lists, strict=True)]
-        known = {row: {one.text: one for one in own[row]} for row in rows}
-        missing = [
-            (place, text)
-            for place, (row, some) in enumerate(zip(rows, chosen, strict=True))
-            for text in some
-            if text not in known[row]
-        ]
+        self._read(chosen, known, sources, similar)
+        found, names = [*predictions], (OWN_SCORE, *self.others)
+        for row, some, mine in zip(rows, chosen, known, strict=True):
+            ranked = [
+                replace(mine[text], score=fsum(shares), shares=dict(zip(names, shares, strict=True)))
+                for text, shares in some.items()
+            ]
+            found[row] = replace(ranked[0], alternatives=[*ranked[1:]])
+        return found
+
+    def _read(
+        self,
+        chosen: Sequence[Mapping[str, Sequence[float]]],
+        known: Sequence[dict[str, TextPrediction]],
+        sources: Sequence[str],
+        similar: SentenceMatches | None,
+    ) -> None:
+        """Add what was chosen and others alone have found to what is known, as the model scores it."""
+        missing = [(place, text) for place, some in enumerate(chosen) for text in some if text not in known[place]]
         read = self.scores(
             [sources[place] for place, _ in missing],
             [text for _, text in missing],
             None if similar is None else [similar[place] for place, _ in missing],
         )
         for (place, text), one in zip(missing, read, strict=True):
-            first = own[rows[place]][0]
-            known[rows[place]][text] = replace(first, text=text, ids=None, log_probs=one.log_probs, finished=True)
-        found, names = [*predictions], (OWN, *self.others)
-        for row, some in zip(rows, chosen, strict=True):
-            ranked = [
-                replace(known[row][text], score=fsum(shares), shares=dict(zip(names, shares, strict=True)))
-                for text, shares in some.items()
-            ]
-            found[row] = replace(ranked[0], alternatives=[*ranked[1:]])
-        return found
+            assert isinstance(one, TextPrediction)  # a translator writes texts
+            known[place][text] = replace(one, source=sources[place], text=text, finished=True)
+
+
+@contextmanager
+def _numbered(rows: Sequence[int]) -> Iterator[None]:
+    """Give an error about a source its number among all texts."""
+    try:
+        yield
+    except TooLongError as error:
+        line = None if error.line is None else rows[error.line - 1] + 1
+        raise TooLongError(error.path, error.problem, line=line, hint=error.hint) from error
 
 
 def translations_of(translator: "Predictor", n_best: int) -> Translate:

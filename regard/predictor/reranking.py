@@ -12,7 +12,7 @@ from regard.errors import TooLongError
 from regard.memory import SentenceMatches
 from regard.results import Prediction, TextPrediction
 
-OWN, NETWORK, WORDS = "model", "network", "words"  # shares of a score
+OWN_SCORE, NETWORK, WORDS = "model", "network", "words"  # shares of a score
 # given targets of sources, and the segments of a memory that are like each source
 _Scores = Callable[[Sequence[str], Sequence[str], SentenceMatches], Sequence[Prediction]]
 
@@ -56,7 +56,9 @@ class Reranker(Ranking):
         weights = (1.0, self.weight, self.words)
         found = list[Prediction]()
         for prediction, some, mine in zip(predictions, rows, values, strict=True):
-            shares = [dict(zip((OWN, NETWORK, WORDS), map(float.__mul__, weights, one), strict=True)) for one in mine]
+            shares = [
+                dict(zip((OWN_SCORE, NETWORK, WORDS), map(float.__mul__, weights, one), strict=True)) for one in mine
+            ]
             ranked = sorted(
                 (
                     replace(one, score=fsum(share.values()), shares=share)

@@ -188,8 +188,9 @@ def _unkept(run: Run, examples: int, levels: Sequence[Reliability]) -> str:
     """Return why a calibration is not kept: of another model than the run's, or not good enough; "" where it is."""
     if _of_model(run.changes):
         return "settings were changed"
-    if run.experiment.decoding.ensemble:
-        return "it is of an ensemble, and a calibration is of one model"
+    decoding = run.experiment.decoding
+    if decoding.other_runs or decoding.consensus is not None:
+        return "it is of an ensemble, a reranking or a consensus, and a calibration is of one model"
     if examples < FEWEST:
         return f"{examples} dev examples are too few, {FEWEST} are needed"
     worst = max(levels, key=lambda one: one.errors[1])

@@ -83,6 +83,7 @@ def test_names_of_items_stand_in_a_place(place):
         ("model.encoder.kernal", "did you mean 'model.encoder.kernel'?"),
         ("trian", "did you mean 'train'?"),
         ("xyzzyx", "regard list have all names"),
+        ("rane", "did you mean"),  # a part of 'trained' is no word
     ],
 )
 def test_an_unknown_name_gets_the_nearest(place, hint):
@@ -92,7 +93,7 @@ def test_an_unknown_name_gets_the_nearest(place, hint):
 
 def test_an_option_is_explained_with_the_commands_that_have_it():
     lines = told("glossary").splitlines()
-    assert lines[0] == "--glossary FILE"
+    assert "--glossary FILE" in lines
     assert [line.strip() for line in lines if "an option of" in line] == [
         "an option of regard explain",
         "an option of regard predict",

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from regard.decoding import SEARCHES
+from regard.errors import TooLongError
 from regard.evaluation import METRICS
-from regard.predictor.consensus import Consensus, best_of, wide_search, sentence_bleu_of_pairs
+from regard.predictor.consensus import Consensus, best_of, sentence_bleu_of_pairs, wide_search
 from regard.registry import Choice
-from regard.results import Prediction, TextPrediction
+from regard.results import TextPrediction
 
 OWN = ["ein Hund läuft im Schnee .", "ein Hund rennt im Schnee .", "der Hund läuft"]
 OTHER = ["ein Hund rennt durch den Schnee .", "ein Hund rennt im Schnee .", "Hund"]
@@ -48,12 +49,38 @@ def test_the_best_have_the_highest_expected_bleu(weight):
     assert sums == sorted(sums, reverse=True)
 
 
+def test_rows_that_others_answer_nothing_and_warned_answers_stay():
+    others = {
+        "one": lambda sources, matches: [OTHER for _ in sources],
+        "two": lambda sources, matches: [[]] * len(sources),
+    }
+    warned = TextPrediction(**{**vars(listed("b", OWN)), "warning": "copied"})
+    found = Consensus(read_all, others, 9.0, 3).ranked([listed("a", OWN), warned], 1)
+    assert found[0].text == OTHER[0] and found[1] is warned
+    repeated = Consensus(read_all, {}, 1.0, 3).ranked([listed("a", ["ein Hund", "ein Hund", "Hund"])], 1)
+    assert repeated[0].log_probs == [0.0] and repeated[0].text == "ein Hund"
+
+
+def test_a_source_that_is_too_long_for_another_has_its_own_number():
+    def refuse(sources, matches):
+        raise TooLongError("source", "is too long", line=2)
+
+    warned = TextPrediction(**{**vars(listed("b", OWN)), "warning": "copied"})
+    with pytest.raises(TooLongError) as caught:
+        Consensus(read_all, {"one": refuse}, 1.0, 3).ranked([listed("a", OWN), warned, listed("c", OWN)], 1)
+    assert caught.value.line == 3
+
+
+def read_all(sources, targets, matches):
+    return [TextPrediction(source, target, 0.0, [-1.0], True) for source, target in zip(sources, targets, strict=True)]
+
+
 def test_a_translation_of_another_translator_is_read_as_the_models_own():
     asked, draws = [], np.random.default_rng(1)
 
     def scores(sources, targets, matches):
         asked.extend(zip(sources, targets, strict=True))
-        return [Prediction(source, target, 0.0, draws.normal(size=2).tolist(), True) for source, target in asked]
+        return [TextPrediction(source, target, 0.0, draws.normal(size=2).tolist(), True) for source, target in asked]
 
     alone, both = (
         Consensus(scores, others, 4.0, 3) for others in ({}, {"phrases": lambda sources, matches: [OTHER, OTHER]})

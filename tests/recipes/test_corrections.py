@@ -376,6 +376,13 @@ def test_the_part_is_kept_with_which_old_text_loses_half_of_the_tolerance(loss, 
     assert lesson._safe_part([_Tried(loss, texts=1)], 0.1) == pytest.approx(kept)
 
 
+def test_two_trials_are_as_sure_as_one_and_a_tolerance_of_0_leaves_it_to_the_standing_set():
+    one = _Tried(2.0, 200)
+    part = lesson._safe_part([one], 0.1)
+    assert lesson._safe_part([one, one], 0.1) == pytest.approx(part)
+    assert lesson._safe_part([one], 0.0) == pytest.approx(part)
+
+
 def test_a_smaller_part_is_kept_where_the_loss_is_less_sure():
     kept = [lesson._safe_part([_Tried(2.0, texts)], 0.1) for texts in (20, 2_000)]
     assert kept[0] < kept[1] < 0.05**0.5  # that of a mean loss of 1 which is sure

@@ -93,11 +93,15 @@ def test_a_network_and_phrases_agree(run, predictor, network):
     found = load(network, [f"decoding.consensus={{runs: {run}, weight: 1000, n_best: 5}}"]).predict(sources)
     for theirs, one in zip(wide, found, strict=True):
         assert one.text in [theirs.text, *(other.text for other in theirs.alternatives)]  # the network's hardly count
-        assert one.shares[str(run)] > 0.9 * one.score
+        assert one.shares["run"] > 0.9 * one.score
     (scored,) = load(network).score(sources[:1], [found[0].text])
     assert found[0].log_probs == pytest.approx(scored.log_probs, abs=1e-5)
     alone = load(network, ["decoding.consensus={n_best: 4}"]).predict(sources[:2], explain=True)
     assert all(one.explanation is not None and one.score <= 1 for one in alone)
+    names = [f"decoding.consensus={{runs: [{run}, {run}], n_best: 4}}", "decoding.search={name: sampling, seed: 3}"]
+    sampled = load(network, names)
+    assert [*sampled.predict(sources[:1])[0].shares] == ["model", "run", "run (2)"]
+    assert sampled.copy().predict(sources[:3])[2].text == sampled.predict(sources[2:3])[0].text
 
 
 @pytest.mark.parametrize(

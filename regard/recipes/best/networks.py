@@ -30,7 +30,7 @@ _ORIGINALS = 0.4  # least share of pairs of the user among the batches that are 
 _RECOMBINED = 0.35  # share of the batches that are recombined pairs, beside those of a teacher
 _WRITING = 0.35  # share of a step's time in which a teacher writes
 _TAUGHT, _MOST_SOURCES = 0.2, 30_000  # the same for recombined sources, and how many at most
-_QUICK = ("decoding.rerank.n_best=10",)  # candidates of a teacher that reranks
+_QUICK = 10  # candidates of a teacher that ranks them
 Corpora = Mapping[str, Mapping[str, Path]]  # name → column → file
 
 
@@ -100,7 +100,7 @@ def hopeless_network(work: Workshop, seconds: float) -> str:
 
 def taught(name: str, work: Workshop, seconds: float, teacher: Path, lines: Path) -> str:
     """Have a teacher translate lines, and a network learn them beside the pairs; return how many there are."""
-    quick = _QUICK if work.reranks(teacher) else ()
+    quick = [f"decoding.{ranking}.n_best={_QUICK}" for ranking in work.rankings(teacher)]
     files = work.synthetic(name, teacher, lines, "target", _WRITING * seconds, quick)
     train_network(name, work, (1 - _WRITING) * seconds, {name: files})
     return f"{count_lines(files['source']):,} lines translated by {teacher.name}"

@@ -14,7 +14,7 @@ from regard.predictor.consensus import best_of, translations_of
 from regard.predictor.reranking import NETWORK, WORDS
 from regard.recipes.best.networks import BackTranslated, Distilled, Network, SelfTaught, Taught
 from regard.recipes.best.phrases import PhrasesOfBackTranslations, PhrasesOfPairs
-from regard.recipes.best.step import BestStep, Family, NoGainError
+from regard.recipes.best.step import NO_TIME, BestStep, Family, NoGainError
 from regard.recipes.best.workshop import CHUNK, Workshop, copied_run
 from regard.recipes.rerank_tuning import tune_weights
 from regard.runs import Run
@@ -72,12 +72,15 @@ class Agreed(BestStep):
     def make(self, name: str, work: Workshop, seconds: float) -> str:
         network, phrases = work.needed("network"), work.needed("phrases")
         sources, references = work.sources[:_AGREEING], work.references[:_AGREEING]
-        end, metric = monotonic() + _TUNING * seconds, work.metric
+        began, metric = monotonic(), work.metric
+        end = began + _TUNING * seconds
         translators = [translations_of(load(run), _CANDIDATES) for run in (network, phrases)]
         lists = list[Sequence[Sequence[str]]]()  # of each sentence, the candidates of both
         while (count := len(lists)) < len(sources) and (not count or monotonic() < end):
             some = sources[count : count + CHUNK]
             lists += zip(*(translations(some, None) for translations in translators), strict=True)
+        if (monotonic() - began) * len(work.sources) / len(lists) > work.seconds_left:
+            raise NoGainError(NO_TIME)  # to translate the dev set
         bleu = dict[float, float]()
         for weight in _WEIGHTS:
             texts = [next(iter(best_of(some, [1.0, weight], 1))) for some in lists]

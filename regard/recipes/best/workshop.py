@@ -87,9 +87,10 @@ class Workshop:
         """Return whether several models answer in a run."""
         return bool(Run.open(run).experiment.decoding.other_runs)
 
-    def reranks(self, run: Path) -> bool:
-        """Return whether another run reranks the translations of a run."""
-        return Run.open(run).experiment.decoding.rerank is not None
+    def rankings(self, run: Path) -> list[str]:
+        """Return which settings of decoding rank the translations of a run."""
+        decoding = Run.open(run).experiment.decoding
+        return [name for name in ("rerank", "consensus") if getattr(decoding, name) is not None]
 
     def is_better(self, run: Path, other: Path) -> bool:
         """Return whether a run has a higher BLEU than another on the first lines of the dev set.

@@ -37,9 +37,11 @@ from regard.recipes.corrections import (
 )
 from regard.recipes.teach.lesson import (
     LESSON_DIGEST,
+    LESSON_RULES,
     TRIALS_FILE,
     CorrectionLesson,
     TeachingRequest,
+    learner,
     lesson_experiment,
     standing_set,
 )
@@ -133,7 +135,7 @@ def _languages(run: Run) -> tuple[str, str]:
 
 def _digest(request: TeachingRequest, start: Run, parts: Sequence[Trial]) -> str:
     """Return a digest of the start weights, the request and the trials, on which the result of these depends."""
-    values = [start.weights_digest, request.old, [*request.changes], parts]
+    values = [start.weights_digest, request.old, [*request.changes], parts, LESSON_RULES]
     return hashlib.sha256(json.dumps(values).encode()).hexdigest()
 
 
@@ -164,7 +166,7 @@ def _check_languages(file: Path, everything: Corrected, experiment: Experiment) 
 
 def _check_standing_set(start: Run, experiment: Experiment) -> None:
     """Raise ConfigError for a run whose standing set is missing, or translated so badly that no loss can be seen."""
-    validation = standing_set(load(start.path), experiment)
+    validation = standing_set(learner(start.path), experiment)
     (measure,) = validation.measures
     step = -(-count_of(validation.examples) // _READ)
     some = {column: texts[::step] for column, texts in validation.examples.items()}

@@ -42,9 +42,10 @@ LESSON_DIGEST = "lesson"  # in this file: of what the result depends on
 _FEW_UPDATES, _EACH, _MANY_UPDATES = 200, 4, 400  # at least; for each correction, up to so many; then one for each
 _SEARCHED, _TUNED = 20_000, 4_000  # old pairs that are read; pairs of these on which the part of a change is chosen
 _STANDING = 4_000  # examples of the standing set
-_STEEP, _HALVINGS = 20.0, 6  # largest loss, in tolerances, from which smaller ones are computed; tries to get there
 _OLD_SHARE = 0.9  # of the batches: with a half, old text loses twice as much for the same gain
 _AIM = 0.5  # of the tolerance: the loss to be expected of the part that is kept
+_STEEP, _HALVINGS = 40.0, 6  # largest loss, in such losses, from which smaller ones are computed; tries to get there
+LESSON_RULES = (_FEW_UPDATES, _TUNED, _STANDING, _OLD_SHARE, _AIM, _STEEP)  # an interrupted lesson goes on by the same
 
 
 class TeachingRequest(NamedTuple):
@@ -127,7 +128,7 @@ class CorrectionLesson(NamedTuple):
         if not report.updates:
             problem = "ends a training before its first update"
             raise ConfigError("training.max_minutes", problem, "a longer time, or none")
-        predictor = load(self.start.path, ["decoding.ensemble=[]"])  # the first network learns alone
+        predictor = learner(self.start.path)
         start = weight_copies(predictor.model)
         latest, _ = files.latest_valid(Path(str(experiment.run)), training=False)
         files.load_model(predictor.model, latest)
@@ -172,6 +173,11 @@ class CorrectionLesson(NamedTuple):
         updates = training.max_updates
         return [f"training.schedule={json.dumps(schedule)}", f"training.max_updates={updates}",
                 f"training.validate_every={updates}", "training.patience=null"]  # fmt: skip
+
+
+def learner(run: Path) -> Predictor:
+    """Open the network that learns: of several that answer together the first one."""
+    return load(run, ["decoding.ensemble=[]", "decoding.consensus=null"])
 
 
 def lesson_experiment(
@@ -229,22 +235,22 @@ def _safe_part(tries: Sequence[_Tried], tolerance: float) -> float:
 
     A loss as small as the tolerance is less than what chance does to thousands of texts. But the loss grows about with
     the square of the part (docs/results/learning.md): it is measured with a large part, one standard error is added,
-    and the part follows from it.
+    and the part follows from it. With a tolerance of 0 the part is that of the usual one: the standing set decides.
     """
     measure = tries[0].old.measures[0]
 
     def rows(part: float) -> Statistics:
-        return np.concatenate([one.statistics(part, old=True) for one in tries])
+        return np.sum([one.statistics(part, old=True) for one in tries], axis=0)  # all have the same old texts
 
-    start = rows(0.0)
+    start, aim = rows(0.0), _AIM * (tolerance or TOLERANCE)
     for part in 0.5 ** np.arange(_HALVINGS):
         changed = rows(part)
         low, high = signed_interval(measure, compare_statistics(measure, start, changed, ""))
         lost = signed_value(measure, start) - signed_value(measure, changed) + (high - low) / 4
-        if lost <= _AIM * tolerance:
+        if lost <= aim:
             return float(part)
-        if lost <= _STEEP * tolerance:
-            return float(part * math.sqrt(_AIM * tolerance / lost))
+        if lost <= _STEEP * aim:
+            return float(part * math.sqrt(aim / lost))
     return 0.0
 
 
