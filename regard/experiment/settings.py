@@ -94,10 +94,10 @@ class ConsensusSettings:
         OneOrMany(),
         Doc(
             "Folders of other translators of the same languages, of any kind; relative to this run's folder first. "
-            "Without any, the candidates are those of this run."
+            "Without any, all candidates are of this run."
         ),
     ] = ()
-    weight: Annotated[Positive, Doc("Weight of the candidates of each other run; those of this one have 1.")] = 0.5
+    weight: Annotated[Positive, Doc("Weight of the candidates of each other run, beside 1 for this run.")] = 0.5
     n_best: Annotated[
         Annotated[int, Ge(2), Le(200)], Doc("Number of candidates of each run, whose beams are as wide.")
     ] = 20

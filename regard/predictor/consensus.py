@@ -47,7 +47,7 @@ class Consensus(Ranking):
     def ranked(
         self, predictions: Sequence[Prediction], n_best: int, matches: SentenceMatches | None = None
     ) -> list[Prediction]:
-        """Return the best `n_best` of each text; shares of a score are those of the candidates of each translator."""
+        """Return the best `n_best` of each text; a score has a share for each translator."""
         own = [candidates(one) for one in predictions]
         rows = [row for row, some in enumerate(own) if some and not some[0].warning]
         known = [{one.text: one for one in reversed(own[row])} for row in rows]  # of equal texts the first one

@@ -47,7 +47,7 @@ class Reranker(Ranking):
     def ranked(
         self, predictions: Sequence[Prediction], n_best: int, matches: SentenceMatches | None = None
     ) -> list[Prediction]:
-        """Return the best `n_best` of each text; shares of a score are those of the model, the network and the words.
+        """Return the best `n_best` of each text; a score has shares for the model, the network and the words.
 
         Raises TooLongError, with the number of the text, for one that is too long for the other run.
         """

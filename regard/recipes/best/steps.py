@@ -23,7 +23,7 @@ _MEMBERS = 4  # networks that write together, at most
 _TUNING = 0.6  # share of the time; the rest goes to the translation of the dev set
 _N_BEST = 50  # translations of phrases that are reranked
 _CANDIDATES, _AGREEING = 20, 400  # translations of each translator; dev sentences by which the weight is chosen
-_WEIGHTS = (0.25, 0.5, 1.0, 2.0)  # of the candidates of phrases, beside 1 for those of the network
+_WEIGHTS = (0.25, 0.5, 1.0, 2.0)  # of the candidates of phrases, beside 1 for the network
 
 
 class NetworksTogether(BestStep):
