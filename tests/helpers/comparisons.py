@@ -73,9 +73,8 @@ class Inside:
     and what it tells goes the way of a process of its own, for which there are tests, too.
     """
 
-    def __init__(self, run, *, resume: bool, threads: int) -> None:
-        self.run = run
-        job = json.loads(json.dumps(job_of(run, resume=resume, threads=threads)))
+    def __init__(self, experiment, *, resume: bool, threads: int) -> None:
+        job = json.loads(json.dumps(job_of(experiment, resume=resume, threads=threads)))
         with redirect_stderr(io.StringIO()) as told:
             try:
                 self.code = worker.train_job({**job, "threads": torch.get_num_threads()})

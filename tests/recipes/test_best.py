@@ -22,7 +22,7 @@ from regard.recipes.best import page, phrases, program
 from regard.recipes.best import step as step_module
 from regard.recipes.best.pairs import BestTexts, make_texts, write_lines
 from regard.recipes.best.phrases import PhraseTimes, PhraseTuning
-from regard.recipes.best.step import NoGainError
+from regard.recipes.best.step import BestStep, NoGainError
 from regard.recipes.best.steps import BEST_STEPS
 from regard.recipes.best.workshop import Workshop, copied_run
 from regard.reports.forecast.forecast import Forecast, Road
@@ -276,7 +276,7 @@ def check_phrases_are_found(run, sources):
 
 def test_a_step_that_fails_leaves_the_others_their_place(texts, monkeypatch):
     failing = {
-        name: type("Failing", (), {"fraction": 1.0, "text": None, "about": name, "family": "network", "make": fail})()
+        name: type("Failing", (BestStep,), {"fraction": 1.0, "about": name, "family": "network", "make": fail})()
         for name in "ab"
     }
     for module in (program, page):
@@ -372,5 +372,14 @@ def test_every_step_has_chinese_words():
     patterns = [one.replace("\\/", "/") for one in re.findall(r"\[/(\^.+?\$)/,", script)]
     outcomes = ("the best so far", "dropped: no sure gain", "kept", "kept, as the first of its kind")
     late = (step_module.NO_TIME, f"{step_module.NO_TIME}: phrases would take 3.1 minutes here")
-    for text in (*page._COLUMNS, *outcomes, *late, "no --text-target was given", "there is no network to begin with"):
+    few = SimpleNamespace(start=Path("a run"))  # of no further pairs: none is counted
+    reasons = BEST_STEPS["twin"].missing(few), "its training did not finish"
+    for text in (
+        *page._COLUMNS,
+        *outcomes,
+        *late,
+        "no --text-target was given",
+        "there is no network to begin with",
+        *reasons,
+    ):
         assert text == "p" or any(re.search(one, text) for one in patterns), text

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from types import SimpleNamespace
+from typing import ClassVar
 
 import pytest
 from best_texts import PARTS, SHORT, options, write_parts
@@ -14,12 +15,13 @@ from regard.experiment.time_plan import TrainingPace
 from regard.predictor import load
 from regard.recipes.best import networks, page, phrases, program
 from regard.recipes.best.pairs import BestTexts, write_lines
-from regard.recipes.best.step import StepResult
+from regard.recipes.best.step import NoGainError, StepResult
 from regard.recipes.best.steps import BEST_STEPS
 from regard.recipes.best.workshop import Workshop
 from regard.reports.forecast import coefficients
 from regard.results import TextPrediction
 from regard.runs import Run, train_run
+from regard.training.interrupt import Interrupted
 
 
 @pytest.fixture
@@ -183,7 +185,7 @@ def test_phrases_teach_a_run_to_start_from_where_they_are_better(texts, monkeypa
         )
 
     monkeypatch.setattr("regard.recipes.best.workshop.load", opened)
-    monkeypatch.setattr(networks, "train_network", lambda name, work, seconds, corpora: given.append(corpora))
+    monkeypatch.setattr(networks, "train_network", lambda name, work, seconds, corpora, twin: given.append(corpora))
     work.results.append(StepResult("phrases", "phrases", 1.0, 20.0, "", 0.0, 1.0, True, True))
     note = networks.Network().make("network", work, 60.0)
     assert (given[0] is not None) is taught and ("phrases do not teach" in note) is not taught
@@ -211,3 +213,68 @@ def test_back_translations_unlike_themselves_are_left_out(texts, monkeypatch, kn
     note = networks.BackTranslated().make("back", work, 60.0)
     tagged = work.synthetic_files("back")["source"].read_text().splitlines()
     assert tagged == [f"<bt> source {lines[row]}" for row in found] and note.startswith(f"{kept} of 20 lines")
+
+
+def test_of_many_pairs_two_networks_are_trained_side_by_side_and_write_together(texts, monkeypatch):
+    names = ("network", "twin", "together")
+    for module in (program, page):
+        monkeypatch.setattr(module, "BEST_STEPS", {name: BEST_STEPS[name] for name in names})
+    monkeypatch.setattr(networks, "MANY_PAIRS", 100)
+    monkeypatch.setattr(networks.torch, "get_num_threads", lambda: 2)
+    done = regard("best", *options(texts, *SHORT, "training.seed=5", "--minutes", "12", "--quiet"))
+    assert done.code == 0, done.said
+    first, second = (Run.open(texts / "run" / "steps" / name).experiment for name in names[:2])
+    assert (first.training.seed, second.training.seed) == (5, 6)
+    assert (first.training.threads, second.training.threads) == (1, 1)
+    assert first.training.max_minutes == second.training.max_minutes
+    together = Run.open(texts / "run" / "steps" / "together").experiment.decoding
+    assert len(together.ensemble) == 1
+    report = (texts / "run" / "report.md").read_text()
+    assert "trained beside twin" in report
+
+
+class Process:
+    """A stand-in of the process of a second training."""
+
+    made: ClassVar[list["Process"]] = []
+
+    def __init__(self, experiment, *, resume, threads):
+        self.ended, self.asked = False, 0
+        self.made.append(self)
+
+    @property
+    def code(self):
+        self.asked += 1
+        return None if self.asked < 3 else 2
+
+    def messages(self):
+        return ["error: no disk"]
+
+    def end(self):
+        self.ended = True
+
+
+def test_a_second_training_ends_with_the_first_and_says_why_it_failed(texts, monkeypatch):
+    monkeypatch.setattr("regard.recipes.best.workshop.Child", Process)
+    monkeypatch.setattr(networks.torch, "get_num_threads", lambda: 2)
+    monkeypatch.setattr("regard.recipes.best.workshop.train_run", lambda *_, **__: not Process.made[-1].asked)
+    said = []
+    work = workshop(texts, say=said.append)
+    networks.train_network("network", work, 60.0, twin="twin")
+    assert Process.made[-1].ended and said[-1].endswith("twin: error: no disk")
+    with pytest.raises(NoGainError, match="did not finish"):
+        BEST_STEPS["twin"].make("twin", work, 1.0)
+    monkeypatch.setattr("regard.recipes.best.workshop.train_run", lambda *_, **__: None)
+    with pytest.raises(Interrupted):
+        networks.train_network("network", work, 60.0, twin="twin")
+    assert Process.made[-1].ended and len(Process.made) == 2
+
+
+@pytest.mark.parametrize(("pairs", "threads", "start", "twin"), [
+    (100, 2, None, True), (121, 2, None, False), (100, 1, None, False), (100, 2, Path("a run"), False),
+])  # fmt: skip
+def test_a_second_network_needs_many_pairs_and_a_core_of_its_own(texts, monkeypatch, pairs, threads, start, twin):
+    monkeypatch.setattr(networks, "MANY_PAIRS", pairs)
+    monkeypatch.setattr(networks.torch, "get_num_threads", lambda: threads)
+    work = workshop(texts, start=start)
+    assert [bool(BEST_STEPS[name].missing(work)) for name in ("twin", "self_taught")] == [not twin, twin]

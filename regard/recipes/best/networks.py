@@ -8,6 +8,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar
 
+import torch
+
 from regard.config import parse_changes
 from regard.data.readers import READERS
 from regard.data.readers.lines import read_lines
@@ -15,14 +17,14 @@ from regard.errors import ConfigError
 from regard.experiment import SETTINGS_FILE, Experiment, plan_experiment
 from regard.experiment.data import CORPORA
 from regard.experiment.huggingface import is_huggingface
-from regard.experiment.sizes import COPIES, FEW_PAIRS
+from regard.experiment.sizes import COPIES, FEW_PAIRS, MANY_PAIRS
 from regard.recipes.back_translation import BACK_TAG
 from regard.recipes.best.pairs import write_lines
 from regard.recipes.best.phrases import back_translated, kept_back_translations
 from regard.recipes.best.step import NO_TIME, BestStep, Family, NoGainError
 from regard.recipes.best.workshop import Workshop, of_time
 from regard.reports.forecast.coefficients import hopeless_plan
-from regard.runs import Run
+from regard.runs import Run, RunFolder
 from regard.statistical.recombination import recombined_pairs
 from regard.training.settings import LIMITS
 
@@ -34,14 +36,17 @@ _QUICK = 10  # candidates of a teacher that ranks them
 Corpora = Mapping[str, Mapping[str, Path]]  # name → column → file
 
 
-def train_network(name: str, work: Workshop, seconds: float, corpora: Corpora | None = None) -> None:
+def train_network(name: str, work: Workshop, seconds: float, corpora: Corpora | None = None, twin: str = "") -> None:
     """Train on the pairs and further corpora, from the best network so far on.
 
+    With a `twin`, the step of a second network, each has half of the threads.
     Phrases are recombined as the user's settings say, else as in the run that networks begin with, else beside
     synthetic text of few pairs.
     """
     made, data = {**work.corpora(), **(corpora or {})}, parse_changes(work.changes).get("data", {})
     settings = [*work.texts.data(), f"training.max_minutes={seconds / 60:.3f}"]
+    if twin:
+        settings.append(f"training.threads={torch.get_num_threads() // 2}")
     if work.start is not None:
         settings.append(f"data.recombination={json.dumps(_recombination_of(work.start))}")
     free = work.start is None and "recombination" not in data
@@ -49,7 +54,7 @@ def train_network(name: str, work: Workshop, seconds: float, corpora: Corpora | 
     def mixed(experiment: Experiment) -> list[str]:
         return _with_corpora(experiment, made, recombined=free) if made else []
 
-    work.train(name, [*settings, *work.changes], work.best_run("network") or work.start, mixed)
+    work.train(name, [*settings, *work.changes], work.best_run("network") or work.start, mixed, twin)
 
 
 def _with_corpora(experiment: Experiment, made: Corpora, *, recombined: bool) -> list[str]:
@@ -127,8 +132,37 @@ class Network(BestStep):
         if teacher is not None and lines is not None:
             corpora = {name: work.synthetic(name, teacher, lines, "target", _TAUGHT * seconds)}
             notes.append(f"{count_lines(corpora[name]['source']):,} recombined sources translated by {teacher.name}")
-        train_network(name, work, max(0.0, seconds - time.monotonic() + start), corpora)
-        return ", ".join(notes)
+        left = max(0.0, seconds - time.monotonic() + start)
+        twin = TWIN_STEP if has_twin(work) else ""
+        train_network(name, work, left, corpora, twin)
+        return ", ".join([*notes, *([f"trained beside {TWIN_STEP}, on half of the threads each"] if twin else [])])
+
+
+TWIN_STEP = "twin"
+
+
+def has_twin(work: Workshop) -> bool:
+    """Return whether a second network is trained beside the first: of many pairs, where each has a core.
+
+    Two trainings side by side make more updates than one on all cores, and the mean of two networks is better.
+    """
+    return work.start is None and count_lines(work.texts.train["source"]) >= MANY_PAIRS and torch.get_num_threads() > 1
+
+
+class Twin(BestStep):
+    """A second network of the same pairs from other random numbers, which the step of the first network trained."""
+
+    about = "a second network from other random numbers, trained beside the first"
+    family: ClassVar[Family] = "network"
+    fraction = 0.02
+
+    def missing(self, work: Workshop) -> str:
+        return "" if has_twin(work) else f"it is trained beside the network, from {MANY_PAIRS:,} pairs and two cores on"
+
+    def make(self, name: str, work: Workshop, seconds: float) -> str:
+        if not RunFolder(work.run(name)).finished:
+            raise NoGainError("its training did not finish")
+        return ""
 
 
 class Taught(BestStep):
@@ -176,6 +210,9 @@ class SelfTaught(BestStep):
     about = "network that also learnt the training sources as networks translate them"
     family: ClassVar[Family] = "network"
     fraction = 0.1
+
+    def missing(self, work: Workshop) -> str:
+        return "its time goes to two networks: of 29,000 pairs it gained nothing" if has_twin(work) else ""
 
     def make(self, name: str, work: Workshop, seconds: float) -> str:
         teacher = work.needed("network")

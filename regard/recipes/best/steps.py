@@ -12,7 +12,7 @@ from regard.experiment import ConsensusSettings, RerankSettings
 from regard.predictor import load
 from regard.predictor.consensus import best_of, translations_of
 from regard.predictor.reranking import NETWORK, WORDS
-from regard.recipes.best.networks import BackTranslated, Distilled, Network, SelfTaught, Taught
+from regard.recipes.best.networks import TWIN_STEP, BackTranslated, Distilled, Network, SelfTaught, Taught, Twin
 from regard.recipes.best.phrases import PhrasesOfBackTranslations, PhrasesOfPairs
 from regard.recipes.best.step import NO_TIME, BestStep, Family, NoGainError
 from regard.recipes.best.workshop import CHUNK, Workshop, copied_run
@@ -104,6 +104,7 @@ BEST_STEPS: Mapping[str, BestStep] = MappingProxyType(
         "phrases": PhrasesOfPairs(),
         "phrases_of_back": PhrasesOfBackTranslations(),
         "network": Network(),
+        TWIN_STEP: Twin(),
         "reranked": Reranked(),
         "taught": Taught(),
         "back": BackTranslated(),

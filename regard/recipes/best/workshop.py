@@ -5,10 +5,13 @@ import math
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
+
+import torch
 
 from regard.data.readers.lines import read_lines
 from regard.errors import ConfigError, RegardError
@@ -21,14 +24,16 @@ from regard.recipes.back_translation import BACK_TAG
 from regard.recipes.best.pairs import BestTexts, write_lines
 from regard.recipes.best.step import NO_TIME, SURE_GAIN, BestStep, Family, NoGainError, StepResult, step_folder_of
 from regard.registry import Choice
+from regard.reports.compare.train import Child
 from regard.results import Prediction
 from regard.runs import Run, RunFolder, train_run
 from regard.runs.folder import link_or_copy
 from regard.runs.texts import Say
-from regard.training.interrupt import Interrupted
+from regard.training.interrupt import Interrupted, listening_to_signals
 
 CHUNK = 64  # lines that are translated until the clock is read again
 REPORT_SECONDS = 15.0  # between lines of progress
+_WATCH_SECONDS = 0.2  # between two questions to a process whether it has ended
 _COMPARED = 200  # dev lines by which a run to start from is compared with phrases
 _NOT_COPIED = ("data", ".lock")  # of a run: what only a training that goes on needs
 
@@ -156,38 +161,71 @@ class Workshop:
         settings: Sequence[str],
         start: Path | None = None,
         more: Callable[[Experiment], Sequence[str]] = lambda experiment: (),
+        twin: str = "",
     ) -> Path:
         """Train the run of a step, or go on with it; a finished one is left as it is.
 
         `more` returns settings, of the complete ones, by which defaults do not change, such as synthetic corpora: sizes
-        follow the pairs.
+        follow the pairs. `twin` is the step of a second network, which is trained beside it with the next seed.
         Raises Interrupted, and NoGainError for a time in which no network can learn.
         """
-        folder = RunFolder(self.run(name))
-        if folder.finished:
+        folder, beside = RunFolder(self.run(name)), twin and RunFolder(self.run(twin))
+        if folder.finished and (not beside or beside.finished):
             return folder.path
-        resume = (folder.path / SETTINGS_FILE).is_file()
-        if resume:
-            experiment = Run.open(folder).experiment
-        else:
-            changes = [*settings, f"run={json.dumps(str(folder))}"]
-            try:
-                experiment = read_experiment(None, changes, start=start, say=self.say)
-                added = [*more(experiment)]
-                if start is None and "target" in self.texts.more and experiment.text.tokenizer.name == "subwords":
-                    reserved = dict.fromkeys((*experiment.text.tokenizer.settings["reserved"], BACK_TAG))
-                    added.append(f"text.tokenizer.reserved={json.dumps([*reserved])}")  # later networks share pieces
-                if added:
-                    complete = self.folder / "texts" / f"{name}.yaml"
-                    experiment.save(complete)
-                    experiment = read_experiment(complete, added)
-            except ConfigError as error:
-                if of_time(error):
-                    raise NoGainError(f"{NO_TIME}: {error.faults[0].problem}") from error
-                raise
-        if not train_run(experiment, resume=resume, quiet=self.quiet, hints=False):
-            raise Interrupted(f"stopped while {name} was trained")
+        experiment, begun = self._planned(name, settings, start, more)
+        with self._beside(beside, experiment) if beside and not beside.finished else nullcontext():
+            if not folder.finished and not train_run(experiment, resume=begun, quiet=self.quiet, hints=False):
+                raise Interrupted(f"stopped while {name} was trained")
         return folder.path
+
+    @contextmanager
+    def _beside(self, folder: RunFolder, experiment: Experiment) -> Iterator[None]:
+        """Train the same network with the next seed meanwhile, in a process of its own; at the end, wait for it.
+
+        It ends with what is inside where that fails or is interrupted.
+        """
+        begun, threads = (folder.path / SETTINGS_FILE).is_file(), experiment.training.threads
+        seeded = replace(experiment.training, seed=experiment.training.seed + 1)
+        other = Run.open(folder).experiment if begun else replace(experiment, run=folder.path, training=seeded)
+        child = Child(other, resume=begun, threads=threads if isinstance(threads, int) else torch.get_num_threads())
+        try:
+            yield
+            with listening_to_signals() as interrupted:
+                while child.code is None and not interrupted():
+                    time.sleep(_WATCH_SECONDS)
+            if interrupted():
+                raise Interrupted(f"stopped while {folder} was trained")
+            if child.code:
+                self.say(f"{folder}: {(child.messages() or [f'exit code {child.code}'])[-1]}")
+        finally:
+            child.end()
+
+    def _planned(
+        self,
+        name: str,
+        settings: Sequence[str],
+        start: Path | None,
+        more: Callable[[Experiment], Sequence[str]],
+    ) -> tuple[Experiment, bool]:
+        """The settings of a step's training, and whether it has begun, with these. Raises as `train` does."""
+        folder = self.run(name)
+        if (folder / SETTINGS_FILE).is_file():
+            return Run.open(folder).experiment, True
+        try:
+            experiment = read_experiment(None, [*settings, f"run={json.dumps(str(folder))}"], start=start, say=self.say)
+            added = [*more(experiment)]
+            if start is None and "target" in self.texts.more and experiment.text.tokenizer.name == "subwords":
+                reserved = dict.fromkeys((*experiment.text.tokenizer.settings["reserved"], BACK_TAG))
+                added.append(f"text.tokenizer.reserved={json.dumps([*reserved])}")  # later networks share pieces
+            if added:
+                complete = self.folder / "texts" / f"{name}.yaml"
+                experiment.save(complete)
+                experiment = read_experiment(complete, added)
+        except ConfigError as error:
+            if of_time(error):
+                raise NoGainError(f"{NO_TIME}: {error.faults[0].problem}") from error
+            raise
+        return experiment, False
 
     def synthetic(
         self, name: str, run: Path, lines: Path, written: str, seconds: float, changes: Sequence[str] = ()

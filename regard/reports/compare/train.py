@@ -22,6 +22,7 @@ import torch
 
 from regard.config import as_values
 from regard.errors import RegardError
+from regard.experiment import Experiment
 from regard.reports.compare.plan import PlannedRun
 from regard.reports.compare.progress import Watch
 from regard.reports.compare.stages import Stage
@@ -56,17 +57,17 @@ def train_all(runs: Sequence[PlannedRun], stages: Mapping[str, Stage], jobs: int
     second Ctrl-C does not wait for them.
     """
     waiting = deque(run for run in runs if stages[run.name] != "finished")
-    working, failed, unsaved = list[Child](), FailedRuns(), FailedRuns()
+    working, failed, unsaved = dict[Child, PlannedRun](), FailedRuns(), FailedRuns()
     conditions = Conditions(jobs, max(1, torch.get_num_threads() // jobs))
     with listening_to_signals() as interrupted:
         try:
             while working or (waiting and not interrupted()):
                 while waiting and len(working) < jobs and not interrupted():
                     run = waiting.popleft()
-                    working.append(_begin(run, conditions, watch, resume=stages[run.name] == "begun"))
+                    working[_begin(run, conditions, watch, resume=stages[run.name] == "begun")] = run
                 for child in [child for child in working if child.code is not None]:
-                    working.remove(child)
-                    _finish(child, unsaved if interrupted() else failed, watch, interrupted=interrupted())
+                    run = working.pop(child)
+                    _finish(run, child, unsaved if interrupted() else failed, watch, interrupted=interrupted())
                 if interrupted():
                     for child in working:
                         child.ask_to_end()
@@ -85,8 +86,7 @@ def train_all(runs: Sequence[PlannedRun], stages: Mapping[str, Stage], jobs: int
 class Child:
     """A worker in a process group of its own, so that a Ctrl-C on the terminal does not reach it."""
 
-    def __init__(self, run: PlannedRun, *, resume: bool, threads: int) -> None:
-        self.run = run
+    def __init__(self, experiment: Experiment, *, resume: bool, threads: int) -> None:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115  closed when it has been read
         self._process = subprocess.Popen(
             WORKER,
@@ -98,7 +98,7 @@ class Child:
         )
         self._stdin = cast(IO[bytes], self._process.stdin)
         with suppress(BrokenPipeError):  # a worker that died at once is reported by `code`
-            self._stdin.write(json.dumps(job_of(run, resume=resume, threads=threads)).encode() + b"\n")
+            self._stdin.write(json.dumps(job_of(experiment, resume=resume, threads=threads)).encode() + b"\n")
             self._stdin.flush()
 
     @property
@@ -131,10 +131,9 @@ class Child:
         return [line for line in lines if line.strip()]
 
 
-def job_of(run: PlannedRun, *, resume: bool, threads: int) -> dict[str, Any]:
+def job_of(experiment: Experiment, *, resume: bool, threads: int) -> dict[str, Any]:
     """Return the job of a worker as JSON values. It holds the settings, as the config may be edited meanwhile."""
-    experiment = as_values(run.experiment())
-    return {"experiment": experiment, "resume": resume, "threads": threads, "parent": os.getpid()}
+    return {"experiment": as_values(experiment), "resume": resume, "threads": threads, "parent": os.getpid()}
 
 
 def _begin(run: PlannedRun, conditions: Conditions, watch: Watch, *, resume: bool) -> Child:
@@ -142,12 +141,12 @@ def _begin(run: PlannedRun, conditions: Conditions, watch: Watch, *, resume: boo
     values = {"run": run.name, **conditions._asdict(), "resumed": resume}
     with suppress(OSError), (run.path.parent / TRAININGS).open("a", encoding="utf-8") as file:
         file.write(json.dumps(values) + "\n")
-    return Child(run, resume=resume, threads=conditions.threads)
+    return Child(run.experiment(), resume=resume, threads=conditions.threads)
 
 
-def _finish(child: Child, failed: FailedRuns, watch: Watch, *, interrupted: bool) -> None:
+def _finish(run: PlannedRun, child: Child, failed: FailedRuns, watch: Watch, *, interrupted: bool) -> None:
     """Report how a process has ended."""
-    run, code, lines = child.run, child.code or DONE, child.messages()
+    code, lines = child.code or DONE, child.messages()
     for line in lines:
         if line.startswith(WARNING):
             watch.warn(f"{run.name}: {line.removeprefix(WARNING)}")

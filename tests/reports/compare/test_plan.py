@@ -90,7 +90,7 @@ def test_what_a_worker_reads_are_the_settings_of_the_run_whatever_becomes_of_its
     contenders = plan("first.yaml", grids=["model.attention.score=dot,additive"], budget=Budget(minutes=2.5))
     (folder / "first.yaml").write_text(CONFIG.replace("dim: 16", "dim: 48"), encoding="utf-8")
     for run in runs_of(contenders, 2, Path("it's [odd] \udcff")):
-        job = json.loads(json.dumps(job_of(run, resume=False, threads=1)))
+        job = json.loads(json.dumps(job_of(run.experiment(), resume=False, threads=1)))
         assert read_settings(Experiment, job["experiment"]) == run.experiment()
 
 

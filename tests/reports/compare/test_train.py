@@ -203,7 +203,7 @@ def worker(monkeypatch):
     monkeypatch.setattr(compare_worker, "_end_with_stdin", lambda parent: None)
     before, threads = signal.getsignal(signal.SIGINT), torch.get_num_threads()
     (one,) = planned(Path("somewhere"), "a-seed1")
-    job = compare_train.job_of(one, resume=True, threads=1)
+    job = compare_train.job_of(one.experiment(), resume=True, threads=1)
 
     def run(train) -> int:
         monkeypatch.setattr(sys, "stdin", io.StringIO(json.dumps(job) + "\n"))
@@ -256,7 +256,7 @@ from regard.reports.compare.train import job_of
 
 run = PlannedRun(Contender("a", Path("x.yaml"), (), read_settings(Experiment, {})), 1, Path("run"))
 child = subprocess.Popen([sys.executable, sys.argv[1]], stdin=subprocess.PIPE)
-child.stdin.write(json.dumps(job_of(run, resume=False, threads=1)).encode() + b"\\n")
+child.stdin.write(json.dumps(job_of(run.experiment(), resume=False, threads=1)).encode() + b"\\n")
 child.stdin.flush()
 time.sleep(120)
 """

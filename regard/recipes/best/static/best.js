@@ -5,6 +5,7 @@ const STEPS = {
   "network that also learnt source text as the best so far translates it": "另外学习目前最佳模型所译原文的网络",
   "network that also learnt target text, translated back and tagged": "另外学习带标记的回译目标语文本的网络",
   "network that also learnt the training sources as networks translate them": "另外学习各网络所译训练原文的网络",
+  "a second network from other random numbers, trained beside the first": "用另一随机种子与第一个网络并行训练的第二个网络",
   "one fast network that learnt what the best combination writes": "从最佳组合的译文蒸馏出的单个快速网络",
   "a phrase table, counted on the pairs and tuned on the dev set": "由句对统计、在开发集上调参的短语表",
   "phrases and n-grams also of text that phrases translated back": "另外用回译文本统计的短语与 n 元模型",
@@ -32,6 +33,9 @@ const PHRASES = [
   [/^there is no (\w+) to begin with$/, (family) => `没有可用的${SIDES[family] ?? family}`],
   [/^nothing is better since the last combination$/, () => "自上次组合以来没有改进"], [/^the best is one translator already$/, () => "最佳者已是单个模型"],
   [/^no weight of (\S+) makes (\S+) better$/, (network, phrases) => `${network} 取任何权重都不能改进 ${phrases}`],
+  [/^it is trained beside the network, from ([\d,]+) pairs and two cores on$/, (pairs) => `与网络并行训练，需要至少 ${pairs} 个句对和两个核心`],
+  [/^its time goes to two networks: of ([\d,]+) pairs it gained nothing$/, (pairs) => `时间用于训练两个网络：用 ${pairs} 个句对时它没有提升`],
+  [/^its training did not finish$/, () => "训练未完成"],
   [/^failed: (.*)$/, (why) => `失败：${why}`],
   [/^(\w+): ([^()]+?)(?: \((.*)\))?$/, (step, about, note) => `${step}：${STEPS[about] ?? about}${note ? `（${note}）` : ""}`],
 ];
