@@ -31,7 +31,7 @@ SegmentFiles = Annotated[
     list[Path] | None,
     typer.Argument(
         metavar="[FILES]",
-        help="Translation memories (.tmx), XLIFF (.xlf, .xliff) or tables of pairs (.tsv, .csv, .jsonl).",
+        help="Translation memories (.tmx), XLIFF (.xlf, .xliff), gettext (.po), tables (.tsv, .csv, .jsonl).",
     ),
 ]
 MemoryLanguages = Annotated[
@@ -48,7 +48,10 @@ def add_command(
     languages: MemoryLanguages = None,
     author: Annotated[str, typer.Option(metavar="NAME", help="Translator to note beside the segments.")] = "",
     everything: Annotated[
-        bool, typer.Option("--all", help="Of XLIFF also segments that are neither translated nor approved.")
+        bool,
+        typer.Option(
+            "--all", help="Also segments of XLIFF that are neither translated nor approved, and fuzzy ones of .po."
+        ),
     ] = False,
     columns: Annotated[
         tuple[int, int] | None,

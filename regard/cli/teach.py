@@ -15,7 +15,7 @@ CorrectionsFile = Annotated[
     Path | None,
     typer.Argument(
         metavar="[FILE]",
-        help="Corrections: the file of regard serve --suggestions, or pairs (.tsv, .csv, .jsonl, .tmx).",
+        help="Corrections: the file of regard serve --suggestions, or pairs (.tsv, .csv, .jsonl, .tmx, .po).",
     ),
 ]
 CorrectionsServer = Annotated[

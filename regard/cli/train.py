@@ -29,7 +29,7 @@ ConfigAndChanges = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="[FILE] [KEY=VALUE...]",
-        help="A config (.yaml) or a table of pairs (.tsv .csv .jsonl .tmx), and setting overrides.",
+        help="A config (.yaml) or a file of pairs (.tsv .csv .jsonl .tmx .po), and setting overrides.",
     ),
 ]
 TrainSource = Annotated[str | None, data_option(help="Source text to train on, one sentence a line (.gz too).")]

@@ -90,7 +90,7 @@ def plan_experiment(
 
     With `adapts` a translator is fine-tuned on other texts: those of `start` are mixed in, with defaults for that.
 
-    A file of pairs (.tsv, .csv, .jsonl, .tmx) may replace the config: it is the training set, as is `text`, which
+    A file of pairs (.tsv, .csv, .jsonl, .tmx, .po) may replace the config: it is the training set, as is `text`, which
     determines the task where nothing else does.
     With `say`, a lone time limit plans network and schedule by the speed of this machine, and reports the plan.
     Raises a ConfigError with all faults, a DataError of training files, or a CheckpointError of a run to start from.

@@ -95,10 +95,10 @@ def text_settings(text: str, task: str = "", *, before: str = "") -> tuple[list[
     """Return changes that name the task of the file of `--text`, and changes that name its data.
 
     A table or a folder of folders holds labels and texts for a classifier; a table with two texts and a label is one of
-    pairs, and one with two texts alone, as a translation memory (.tmx), is for a translator; CoNLL columns, also in a
-    .tsv with empty lines between sentences, hold words and tags for a tagger; a .json (SQuAD) holds questions for a
-    reader. Any other file holds plain text, for the task `before` of a run to start from if that learns from plain
-    text, else for a language model. A given `task` is not changed.
+    pairs, and one with two texts alone, as a translation memory (.tmx) or messages (.po), is for a translator; CoNLL
+    columns, also in a .tsv with empty lines between sentences, hold words and tags for a tagger; a .json (SQuAD) holds
+    questions for a reader. Any other file holds plain text, for the task `before` of a run to start from if that learns
+    from plain text, else for a language model. A given `task` is not changed.
     """
     reader = by_ending(text)
     kind = "" if reader is None else reader["name"]
@@ -109,7 +109,7 @@ def text_settings(text: str, task: str = "", *, before: str = "") -> tuple[list[
         found_task, data = default_task_of("conll"), [f"data.train={{name: conll, file: {quoted(text)}}}"]
     elif found_task is not None:
         found_task, data = task_class(found_task).files.task(path, kind) or found_task, [f"data.train={quoted(text)}"]
-    elif kind == "tmx":
+    elif kind in ("tmx", "po"):
         found_task, data = "translation", [f"data.train={quoted(text)}"]
     else:
         goes_on = before and _parts_of_text(task_class(before), text) is not None

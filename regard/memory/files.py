@@ -1,6 +1,6 @@
-"""Segments from files of translators, and memories as such files: TMX, XLIFF 1.2 and 2, and tables of pairs."""
+"""Segments from files of translators, and memories as such files: TMX, XLIFF 1.2 and 2, PO, and tables of pairs."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -123,7 +123,8 @@ def printable(text: str) -> str:
 _SIDES = ("source", "target")
 _XLIFF = ("xlf", "xliff")
 _TABLES = ("tsv", "csv")
-_KINDS = ("tmx", *_XLIFF, *_TABLES, "jsonl")
+_NAMED = ("tmx", "po")  # kinds whose files name their languages
+_KINDS = (*_NAMED, *_XLIFF, *_TABLES, "jsonl")
 
 
 def read_units(
@@ -139,7 +140,7 @@ def read_units(
     Args:
         path: The file.
         languages: Codes of source and target.
-        everything: Of XLIFF also segments that are neither translated nor approved.
+        everything: Also segments of XLIFF that are neither translated nor approved, and fuzzy ones of PO.
         columns: Of a table: the columns of source and target, from 1; None: it has two.
         say: Reports what is left out, and lines with other numbers of columns.
 
@@ -148,7 +149,10 @@ def read_units(
     kind = _kind(path, _KINDS)
     if not path.is_file():
         raise DataError(path, "there is no such file")
-    plain = ((one, True) for one in _examples(kind, path, languages, columns, say)) if kind not in _XLIFF else None
+    plain = None
+    if kind not in _XLIFF:
+        named = {"languages": [*languages], **({"fuzzy": everything} if kind == "po" else {})}
+        plain = ((one, True) for one in _examples(kind, path, named if kind in _NAMED else {}, columns, say))
     before, pairs, empty, open_ones = "", 0, 0, 0
     for one, done in read_xliff(path, languages) if plain is None else plain:
         if not (done or everything):
@@ -168,10 +172,10 @@ def read_units(
 
 
 def _examples(
-    kind: str, path: Path, languages: tuple[str, str], columns: tuple[int, int] | None, say: Callable[[str], None]
+    kind: str, path: Path, named: Mapping[str, Any], columns: tuple[int, int] | None, say: Callable[[str], None]
 ) -> Iterator[TranslationUnit]:
     """Yield the pairs that a reader of training data has."""
-    settings: dict[str, Any] = {"file": str(path), **({"languages": list(languages)} if kind == "tmx" else {})}
+    settings: dict[str, Any] = {"file": str(path), **named}
     if kind in _TABLES:
         table = reader_class(kind).first_rows(path) or TableRows((), iter(()))
         if columns is not None:

@@ -153,6 +153,19 @@ def test_what_is_left_out_is_counted(tmp_path):
     assert "without a translation: 2" in said and "approved: 2 (--all" in said and "2 segments, en → de" in said
 
 
+def test_messages_of_gettext_are_segments(tmp_path):
+    memory, file = tmp_path / "m.memory", tmp_path / "de.po"
+    messages = 'msgid "Save"\nmsgstr "Sichern"\n\nmsgid "Open"\nmsgstr ""\n\n#, fuzzy\nmsgid "Close"\nmsgstr "zu"\n'
+    file.write_text(messages, encoding="utf-8")
+    said = regard("memory", "add", memory, file, "--languages", "en", "de").stderr
+    assert "1 new segments" in said and "without a translation: 2" in said
+    assert "1 new segments" in regard("memory", "add", memory, file, "--all").stderr
+    found = regard("memory", "search", memory, "Close").stdout
+    assert found.split("\n")[0].split("\t") == ["100", "Close", "zu"]
+    file.write_text('msgid ""\nmsgstr "Language: fr\\n"\n\n' + messages, encoding="utf-8")
+    assert "'fr', by its header" in refused("memory", "add", memory, file)
+
+
 @pytest.mark.parametrize("names", ["source\ttarget", "English\tGerman"])
 def test_a_line_of_column_names_is_no_segment(tmp_path, names):
     table, memory = tmp_path / "pairs.tsv", tmp_path / "new.memory"

@@ -21,6 +21,7 @@ from regard.data.readers.next_sentence import NextSentenceReader
 from regard.data.readers.numbered import NumberedReader
 from regard.data.readers.parallel import ParallelReader
 from regard.data.readers.part import HoldOut
+from regard.data.readers.po import PoReader
 from regard.data.readers.reader import Reader
 from regard.data.readers.sentence_order import SentenceOrderReader
 from regard.data.readers.squad import SquadReader
@@ -50,6 +51,7 @@ READERS: Registry[Reader] = Registry(
         "next_sentence": NextSentenceReader,
         "numbered": NumberedReader,
         "parallel": ParallelReader,
+        "po": PoReader,
         "sentence_order": SentenceOrderReader,
         "suggestions": SuggestionsReader,
         "squad": SquadReader,

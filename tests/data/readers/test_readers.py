@@ -91,6 +91,7 @@ ELSEWHERE = {
     "grids",
     "next_sentence",
     "numbered",
+    "po",
     "sentence_order",
     "squad",
     "suggestions",
