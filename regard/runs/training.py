@@ -20,6 +20,7 @@ from regard.experiment import Experiment
 from regard.experiment.complete_settings import learnt_examples
 from regard.ops import machine
 from regard.ops.memory import keep_memory
+from regard.ops.processor import processor
 from regard.ops.timings import timings
 from regard.registry import Choice
 from regard.runs.adaptation import CHOICE, Adaptation
@@ -184,6 +185,8 @@ def _settled_machine(experiment: Experiment, world: World, progress: Progress) -
     with machine.settled(settings.products, settings.threads, lambda: world.in_order(timings)) as threads:
         if threads < before and settings.threads == "auto":
             progress.say(f"trains on {threads} of {before} threads: more are not faster here (regard doctor)")
+        if settings.precision == "bf16" and not processor().has("bfloat16"):
+            progress.say("training.precision=bf16 is slower than float32 here: the processor has no bfloat16")
         yield
 
 
