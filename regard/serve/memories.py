@@ -285,6 +285,17 @@ class Memories:
         """Source and target languages of the memories, in normal form."""
         return [*self._pairs]
 
+    def check(self, served: Iterable[tuple[str, ...]]) -> None:
+        """Raise ConfigError for a memory of languages, in normal form, that no model translates."""
+        translated = [*dict.fromkeys(served)]
+        for pair, memory in self._pairs.items():
+            if pair not in translated:
+                named, others = (
+                    ", ".join(" → ".join(map(outward, one)) for one in some) for some in ([pair], translated)
+                )
+                problem = f"'{memory.path}' is {named}, which no run translates; the runs have {others}"
+                raise ConfigError("--memory", problem, "a memory of these: regard memory add MEMORY FILES --languages")
+
     def of(self, source: str, target: str) -> ServedMemory | None:
         """Return the memory of a pair of languages, in any spelling; None where there is none."""
         return self._pairs.get((inward(source), inward(target)))

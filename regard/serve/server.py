@@ -299,9 +299,8 @@ async def _tell_when_ready(service: Service) -> None:
         what = " → ".join(name_of(inward(code)) for code in model.languages) or model.card["task"].replace("_", " ")
         _LOG.info("%s: %s, %.1f M parameters", model.name, what, parameters / 1e6)
     for pair in service.memories.pairs:
-        unused = "" if service.catalogue.model(*pair) is not None else "; no run translates that"
         closed = "" if service.memories.writable else ", read-only (--api-keys, or --insecure-memory)"
-        _LOG.info("translation memory: %s%s%s", " → ".join(map(name_of, pair)), closed, unused)
+        _LOG.info("translation memory: %s%s", " → ".join(map(name_of, pair)), closed)
     _LOG.info("ready after %.1f s", time.monotonic() - began)
 
 

@@ -18,6 +18,7 @@ from regard.serve.engine.faults import NotReady
 from regard.serve.glossaries import Glossaries
 from regard.serve.glossary_store import GlossaryStore
 from regard.serve.in_thread import ThreadSlots
+from regard.serve.languages import inward
 from regard.serve.memories import Memories
 from regard.serve.security import AllowedOrigins, Hosts, Rates
 from regard.serve.settings import Settings
@@ -203,6 +204,8 @@ class Service:
         """Switch new requests to these models."""
         canaries = {name: part for name in engines for run, part in self.settings.canaries if engines[name].run == run}
         catalogue, before = Catalogue([one for wanted in served.values() for one in wanted], canaries), self._catalogue
+        if before is None:
+            self.memories.check([tuple(map(inward, one.languages)) for one in catalogue.models])
         detector = self._detector
         if detector is None or before is None or before.languages != catalogue.languages:
             detector = await asyncio.to_thread(self._make_detector, catalogue.languages)

@@ -11,9 +11,11 @@ from questions import ask, plain
 
 from regard.errors import ConfigError, DataError
 from regard.memory import TranslationMemory, TranslationUnit
+from regard.serve.engine.engines import Engines
 from regard.serve.engine.faults import TooLate
 from regard.serve.memories import Memories, MemoryQuery, ServedMemory
 from regard.serve.security import Keys
+from regard.serve.service import Service
 from regard.serve.settings import Settings
 
 
@@ -44,6 +46,25 @@ def test_two_memories_of_one_pair_are_refused(place, tmp_path):
         Memories([place, tmp_path / "other.memory"], 70)
     with pytest.raises(DataError, match="no such memory"):
         Memories([tmp_path / "gone.memory"], 70)
+
+
+def test_a_memory_that_no_run_can_use_is_refused(place):
+    memories = Memories([place], 70)
+    memories.check([("de", "en"), ("en", "de")])
+    with pytest.raises(ConfigError, match=r"en-de\.memory' is en → de, which no run translates; the runs have de → en"):
+        memories.check([("de", "en"), ()])
+    failed: list[BaseException] = []
+
+    async def start():
+        engine = KnownEngine("de", "en")
+        service = Service(Settings(memories=(place,)), Engines([engine]), failed.append, make_detector=lambda _: None)
+        service.start()
+        await service.started()
+        await service.stop()
+        return service.ready
+
+    assert not asyncio.run(start())
+    assert isinstance(failed[0], ConfigError)
 
 
 def test_an_added_segment_is_found_next(place):
