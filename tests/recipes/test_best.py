@@ -245,6 +245,7 @@ def test_the_folder_goes_on_where_it_was_stopped_and_serves_wherever_it_is(texts
         ("joined", counted, {"rerank": RerankSettings(network, 0.5, n_best=5)}),
         ("both", network, {"ensemble": (network,)}),
         ("in agreement", network, {"consensus": ConsensusSettings((counted,), 9.0, 5)}),
+        ("all", network, {"ensemble": (network,), "consensus": ConsensusSettings((counted,), 9.0, 5)}),
     ):
         copied_run(run, texts / "run" / "steps" / name, replace(Run.open(run).experiment.decoding, **joined))
     log = network / "metrics.jsonl"
@@ -255,7 +256,8 @@ def test_the_folder_goes_on_where_it_was_stopped_and_serves_wherever_it_is(texts
     shutil.move(texts / "run", tmp_path / "moved")
     assert [one.text for one in load(tmp_path / "moved").predict(sources)] == answers
     network, joined, both = (load(tmp_path / "moved" / "steps" / name) for name in ("network", "joined", "both"))
-    check_phrases_are_found(tmp_path / "moved" / "steps" / "in agreement", sources)
+    for name in ("in agreement", "all"):
+        check_phrases_are_found(tmp_path / "moved" / "steps" / name, sources)
     assert network.predict(sources)[0].text == both.predict(sources)[0].text
     (best,) = joined.predict(sources[:1])
     (scored,) = network.score(sources[:1], [best.text])
