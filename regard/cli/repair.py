@@ -13,7 +13,7 @@ _REFUSED = 1  # exit code where the old weights are kept
 
 RepairsFile = Annotated[
     Path,
-    typer.Argument(metavar="FILE", help="Up to 50 texts with their right translations: .tsv, .csv, .jsonl, .tmx."),
+    typer.Argument(metavar="FILE", help="Up to 50 texts with their right translations: .tsv, .csv, .jsonl, .tmx, .po."),
 ]
 RepairedRun = Annotated[Path, folder_option("--output", "-o", help="Run to write.")]
 OtherText = Annotated[

@@ -1,6 +1,6 @@
 """Segments from files of translators, and memories as such files: TMX, XLIFF 1.2 and 2, PO, and tables of pairs."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -12,6 +12,7 @@ from regard.config import Choice
 from regard.config.atomic_write import staged
 from regard.data.readers import READERS, reader_class
 from regard.data.readers.lines import reading_faults
+from regard.data.readers.po import read_po
 from regard.data.readers.reader import TableRows
 from regard.data.readers.xml_units import XLIFF_CODES, text_without, xml_units
 from regard.errors import ConfigError, DataError
@@ -123,8 +124,7 @@ def printable(text: str) -> str:
 _SIDES = ("source", "target")
 _XLIFF = ("xlf", "xliff")
 _TABLES = ("tsv", "csv")
-_NAMED = ("tmx", "po")  # kinds whose files name their languages
-_KINDS = (*_NAMED, *_XLIFF, *_TABLES, "jsonl")
+_KINDS = ("tmx", "po", *_XLIFF, *_TABLES, "jsonl")
 
 
 def read_units(
@@ -149,12 +149,8 @@ def read_units(
     kind = _kind(path, _KINDS)
     if not path.is_file():
         raise DataError(path, "there is no such file")
-    plain = None
-    if kind not in _XLIFF:
-        named = {"languages": [*languages], **({"fuzzy": everything} if kind == "po" else {})}
-        plain = ((one, True) for one in _examples(kind, path, named if kind in _NAMED else {}, columns, say))
     before, pairs, empty, open_ones = "", 0, 0, 0
-    for one, done in read_xliff(path, languages) if plain is None else plain:
+    for one, done in _segments_of(kind, path, languages, columns, say):
         if not (done or everything):
             open_ones += bool(one.target.strip())
         elif one.source.strip():
@@ -171,11 +167,24 @@ def read_units(
         say(f"{path}: left out, neither translated nor approved: {open_ones:,} (--all takes them)")
 
 
+def _segments_of(
+    kind: str, path: Path, languages: tuple[str, str], columns: tuple[int, int] | None, say: Callable[[str], None]
+) -> Iterator[tuple[TranslationUnit, bool]]:
+    """Yield the segments of a file, and whether each is done."""
+    if kind in _XLIFF:
+        yield from read_xliff(path, languages)
+    elif kind == "po":
+        for _, source, target, fuzzy in read_po(path, languages):
+            yield TranslationUnit(source, target), not fuzzy
+    else:
+        yield from ((one, True) for one in _examples(kind, path, languages, columns, say))
+
+
 def _examples(
-    kind: str, path: Path, named: Mapping[str, Any], columns: tuple[int, int] | None, say: Callable[[str], None]
+    kind: str, path: Path, languages: tuple[str, str], columns: tuple[int, int] | None, say: Callable[[str], None]
 ) -> Iterator[TranslationUnit]:
     """Yield the pairs that a reader of training data has."""
-    settings: dict[str, Any] = {"file": str(path), **named}
+    settings: dict[str, Any] = {"file": str(path), **({"languages": list(languages)} if kind == "tmx" else {})}
     if kind in _TABLES:
         table = reader_class(kind).first_rows(path) or TableRows((), iter(()))
         if columns is not None:

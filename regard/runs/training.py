@@ -185,8 +185,8 @@ def _settled_machine(experiment: Experiment, world: World, progress: Progress) -
     with machine.settled(settings.products, settings.threads, lambda: world.in_order(timings)) as threads:
         if threads < before and settings.threads == "auto":
             progress.say(f"trains on {threads} of {before} threads: more are not faster here (regard doctor)")
-        if settings.precision == "bf16" and not processor().has("bfloat16"):
-            progress.say("training.precision=bf16 is slower than float32 here: the processor has no bfloat16")
+        if settings.precision == "bf16" and processor().flags and not processor().has("bfloat16"):
+            progress.warn("training.precision=bf16 is slower than float32 here: the processor has no bfloat16")
         yield
 
 

@@ -287,14 +287,16 @@ class Memories:
 
     def check(self, served: Iterable[tuple[str, ...]]) -> None:
         """Raise ConfigError for a memory of languages, in normal form, that no model translates."""
-        translated = [*dict.fromkeys(served)]
+        translated = [*dict.fromkeys(filter(None, served))]
         for pair, memory in self._pairs.items():
             if pair not in translated:
                 named, others = (
                     ", ".join(" → ".join(map(outward, one)) for one in some) for some in ([pair], translated)
                 )
-                problem = f"'{memory.path}' is {named}, which no run translates; the runs have {others}"
-                raise ConfigError("--memory", problem, "a memory of these: regard memory add MEMORY FILES --languages")
+                problem = (
+                    f"'{memory.path}' is {named}, which no run translates; the runs have {others or 'no languages'}"
+                )
+                raise ConfigError("--memory", problem, "a memory of the same languages, or leave it out")
 
     def of(self, source: str, target: str) -> ServedMemory | None:
         """Return the memory of a pair of languages, in any spelling; None where there is none."""

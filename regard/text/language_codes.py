@@ -11,6 +11,7 @@ _CODES = (
     "sl sm sn so sq sr ss st su sv sw ta te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi "
     "yo za zh zu pb zt"
 )
+_SAME = {"no": "nb", "iw": "he", "in": "id", "zt": "zh", "pb": "pt"}
 _CODE = re.compile(r"([a-z]{2,3})([-_][a-z0-9]{2,8})*", re.IGNORECASE)
 
 
@@ -22,3 +23,9 @@ def is_language_code(code: str) -> bool:
     """
     found = _CODE.fullmatch(code)
     return found is not None and (len(found[1]) > 2 or found[1].lower() in _CODES.split())
+
+
+def bare_language(code: str) -> str:
+    """Return the part of a code that names the language, in one form."""
+    language = re.split(r"[-_@.]", code.strip().lower(), maxsplit=1)[0]
+    return _SAME.get(language, language)

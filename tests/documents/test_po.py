@@ -11,8 +11,9 @@ from hostile import all_translated, shouted
 from processor_time import within
 
 from regard.documents.files import FileError, file_document
-from regard.documents.files.po import Mnemonic, with_mnemonic, without_mnemonic
+from regard.documents.files.po import with_mnemonic
 from regard.results import Prediction
+from regard.text.gettext_messages import Mnemonic, without_mnemonic
 
 HEAD = (
     'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset={}\\n"\n"Language: de\\n"\n'

@@ -229,8 +229,6 @@ def test_of_many_pairs_two_networks_are_trained_side_by_side_and_write_together(
     assert first.training.max_minutes == second.training.max_minutes
     together = Run.open(texts / "run" / "steps" / "together").experiment.decoding
     assert len(together.ensemble) == 1
-    report = (texts / "run" / "report.md").read_text()
-    assert "trained beside twin" in report
 
 
 class Process:
@@ -239,7 +237,7 @@ class Process:
     made: ClassVar[list["Process"]] = []
 
     def __init__(self, experiment, *, resume, threads):
-        self.ended, self.asked = False, 0
+        self.begun, self.ended, self.asked = (experiment, resume, threads), False, 0
         self.made.append(self)
 
     @property
@@ -250,31 +248,90 @@ class Process:
     def messages(self):
         return ["error: no disk"]
 
+    def ask_to_end(self):
+        self.asked = 3
+
     def end(self):
         self.ended = True
 
 
-def test_a_second_training_ends_with_the_first_and_says_why_it_failed(texts, monkeypatch):
+@pytest.fixture
+def beside(texts, monkeypatch):
+    """A workshop whose second trainings are stand-ins, and what it says."""
+    Process.made.clear()
     monkeypatch.setattr("regard.recipes.best.workshop.Child", Process)
-    monkeypatch.setattr(networks.torch, "get_num_threads", lambda: 2)
-    monkeypatch.setattr("regard.recipes.best.workshop.train_run", lambda *_, **__: not Process.made[-1].asked)
+    monkeypatch.setattr("regard.recipes.best.workshop._WATCH_SECONDS", 0.01)
+    monkeypatch.setattr(networks.torch, "get_num_threads", lambda: 4)
     said = []
-    work = workshop(texts, say=said.append)
+    return workshop(texts, say=said.append), said
+
+
+def begun(work, name, experiment):
+    work.run(name).mkdir(parents=True)
+    experiment.save(work.run(name) / "experiment.yaml")
+
+
+def trains(monkeypatch, train):
+    monkeypatch.setattr("regard.recipes.best.workshop.train_run", lambda *_, **__: train())
+
+
+def test_a_second_training_ends_with_the_first_and_says_why_it_failed(beside, monkeypatch):
+    work, said = beside
+    trains(monkeypatch, lambda: not Process.made[-1].asked)  # nobody waits for it before
     networks.train_network("network", work, 60.0, twin="twin")
-    assert Process.made[-1].ended and said[-1].endswith("twin: error: no disk")
+    (process,) = Process.made
+    experiment, resume, threads = process.begun
+    assert (experiment.run, experiment.training.seed, resume, threads) == (work.run("twin"), 2, False, 2)
+    assert process.ended and said[-1] == "twin: error: no disk"
     with pytest.raises(NoGainError, match="did not finish"):
         BEST_STEPS["twin"].make("twin", work, 1.0)
-    monkeypatch.setattr("regard.recipes.best.workshop.train_run", lambda *_, **__: None)
+
+
+def test_an_interrupted_search_saves_the_second_training_and_goes_on_with_it(beside, monkeypatch):
+    work, _ = beside
+    trains(monkeypatch, lambda: None)
     with pytest.raises(Interrupted):
         networks.train_network("network", work, 60.0, twin="twin")
-    assert Process.made[-1].ended and len(Process.made) == 2
+    assert Process.made[-1].asked >= 3 and Process.made[-1].ended
+    for name in ("network", "twin"):  # as both have saved it
+        begun(work, name, Process.made[-1].begun[0])
+    trains(monkeypatch, lambda: True)
+    networks.train_network("network", work, 60.0, twin="twin")
+    assert Process.made[-1].begun[1]
 
 
-@pytest.mark.parametrize(("pairs", "threads", "start", "twin"), [
-    (100, 2, None, True), (121, 2, None, False), (100, 1, None, False), (100, 2, Path("a run"), False),
+def test_a_late_second_training_is_not_waited_for(beside, monkeypatch):
+    work, _ = beside
+    monkeypatch.setattr("regard.recipes.best.workshop._LATE_SECONDS", 0.0)
+    monkeypatch.setattr("regard.recipes.best.workshop._LATE", 0.0)
+    monkeypatch.setattr(Process, "code", property(lambda process: None if process.asked < 3 else 75))
+    trains(monkeypatch, lambda: True)
+    networks.train_network("network", work, 60.0, twin="twin")
+    assert Process.made[-1].asked == 3 and Process.made[-1].ended
+
+
+@pytest.mark.parametrize(("pairs", "threads", "given", "why"), [
+    (100, 2, {}, ""),
+    (100, 2, {"changes": ["training.seed=3"]}, ""),
+    (121, 2, {}, "fewer than 121 pairs"),
+    (100, 1, {}, "two threads"),
+    (100, 2, {"start": Path("a run")}, "--from"),
+    (100, 2, {"changes": ["training.threads=2"]}, "training.threads"),
+    (100, 2, {"changes": ["device=cuda"]}, "of a CPU"),
 ])  # fmt: skip
-def test_a_second_network_needs_many_pairs_and_a_core_of_its_own(texts, monkeypatch, pairs, threads, start, twin):
+def test_a_second_network_needs_many_pairs_and_a_core_of_its_own(texts, monkeypatch, pairs, threads, given, why):
     monkeypatch.setattr(networks, "MANY_PAIRS", pairs)
     monkeypatch.setattr(networks.torch, "get_num_threads", lambda: threads)
-    work = workshop(texts, start=start)
-    assert [bool(BEST_STEPS[name].missing(work)) for name in ("twin", "self_taught")] == [not twin, twin]
+    files = {side: texts / f"train.{code}" for side, code in (("source", "en"), ("target", "de"))}
+    work = Workshop(texts / "run", BestTexts(files, files, {}, None), **given)
+    found = BEST_STEPS["twin"].missing(work)
+    assert why in found and bool(found) is bool(why)
+    assert bool(BEST_STEPS["self_taught"].missing(work)) is not bool(found)
+
+
+@pytest.mark.parametrize(("threads", "alone"), [("auto", True), (1, False)])
+def test_a_network_that_was_begun_alone_stays_so(beside, monkeypatch, threads, alone):
+    work, _ = beside
+    monkeypatch.setattr(networks, "MANY_PAIRS", 100)
+    begun(work, "network", read_experiment(None, [*work.texts.data(), *SHORT, f"training.threads={threads}"]))
+    assert bool(BEST_STEPS["twin"].missing(work)) is alone

@@ -1,30 +1,40 @@
-"""Messages of gettext (.po, https://www.gnu.org/software/gettext/manual): texts of programs with their translations."""
+"""Messages of gettext (.po): texts of programs with their translations."""
 
-from collections import Counter
+import re
 from collections.abc import Iterator
-from gettext import c2py
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import Annotated
 
 from regard.config import Doc
 from regard.data.examples import Example
 from regard.data.readers.lines import reading_faults
-from regard.data.readers.reader import FileName, FileReader
+from regard.data.readers.reader import FileName, FileReader, check_columns
 from regard.data.readers.tmx import LINE_ENDS
 from regard.errors import DataError, PartError
 from regard.packed import open_packed
-
-if TYPE_CHECKING:
-    from babel.messages import Catalog, Message
+from regard.text.byte_text import decoded_text
+from regard.text.gettext_messages import (
+    GettextMessage,
+    MessageError,
+    PluralRule,
+    declared_charset,
+    header_of,
+    language_of,
+    plurals_of,
+    read_messages,
+    without_mnemonic,
+)
+from regard.text.language_codes import bare_language
 
 _SIDES = "source", "target"
-_COUNTED = range(2, 200)  # numbers for which a plural rule is tried
 
 
 class PoReader(FileReader):
     """A message without a translation, or with one that is marked as fuzzy, is empty on that side.
 
-    Obsolete messages are left out. Of a plural, the singular has the form of 1, and the plural the form that most
-    other numbers have. An example has the number of its line.
+    Obsolete messages are left out, and so are the signs of mnemonics ("&Open"). The plural of a message has the form
+    that most numbers have; its singular has the form of 1, and is left out where other numbers have that form, too.
+    An example has the number of its line.
     """
 
     def __init__(
@@ -33,12 +43,12 @@ class PoReader(FileReader):
         *,
         file: FileName,
         languages: Annotated[
-            tuple[str, ...] | None, Doc("Language codes of source and target; null: those of the file.")
+            tuple[str, ...] | None,
+            Doc("Language codes of source and target; a file whose header names another target is refused."),
         ] = None,
         fuzzy: Annotated[bool, Doc("Use translations that are marked as fuzzy.")] = False,
     ) -> None:
-        if len(columns) != len(_SIDES):
-            raise PartError(f"messages have two sides, not {len(columns)}", "the columns source and target")
+        check_columns(columns, len(_SIDES), "holds messages and their translations", "a table: .tsv, .csv or .jsonl")
         if languages is not None and len(languages) != len(_SIDES):
             raise PartError(f"names {len(languages)}", "one for each of source, target", setting="languages")
         super().__init__(columns, file)
@@ -48,45 +58,51 @@ class PoReader(FileReader):
         return f"po {self._languages} {self._fuzzy}"
 
     def __iter__(self) -> Iterator[Example]:
-        from babel.messages.pofile import PoFileError, read_po
-
-        path = self.path
-        with reading_faults(path), open_packed(path) as file:
-            try:
-                catalog = read_po(file, ignore_obsolete=True, abort_invalid=True)
-                self._check_language(catalog)
-                messages = [message for message in catalog if message.id]
-                pairs = [(one.lineno or 0, *pair) for one in messages for pair in _pairs(catalog, one)]
-            except PoFileError as error:
-                problem = str(error).removesuffix(f" on {error.lineno}")
-                raise DataError(path, problem, line=error.lineno + 1) from error
-            except (ValueError, LookupError, ArithmeticError, RecursionError) as error:  # of its header and its bytes
-                raise DataError(path, f"is not a list of messages: {error}") from error
-        if not pairs:
-            raise DataError(path, "there is no message (msgid) in it")
-        for number, source, target, fuzzy in pairs:
+        for line, source, target, fuzzy in read_po(self.path, self._languages):
             texts = source, "" if fuzzy and not self._fuzzy else target
-            yield Example(number, dict(zip(self.columns, map(_line, texts), strict=True)))
-
-    def _check_language(self, catalog: "Catalog") -> None:
-        """Raise DataError for messages in another language than the target."""
-        found = (catalog.locale_identifier or "").lower().replace("_", "-")
-        wanted = self._languages[1].lower() if self._languages else found
-        if found and found != wanted and not found.startswith(f"{wanted}-"):
-            raise DataError(self.path, f"is in '{found}', by its header, not in '{wanted}'")
+            yield Example(line, dict(zip(self.columns, texts, strict=True)))
 
 
-def _pairs(catalog: "Catalog", message: "Message") -> Iterator[tuple[str, str, bool]]:
-    """Source, translation, and whether it is fuzzy, of both forms of a plural."""
-    fuzzy, translated = message.fuzzy, message.string or ""
-    if isinstance(message.id, str) or isinstance(translated, str):
-        yield str(message.id), str(translated), fuzzy
+def read_po(path: Path, languages: tuple[str, ...] | None = None) -> Iterator[tuple[int, str, str, bool]]:
+    """Yield line, source, translation, and whether that is fuzzy, of the messages of a file.
+
+    Raises DataError for a file that is not a list of messages, and for another target language.
+    """
+    with reading_faults(path), open_packed(path) as file:
+        data = file.read()
+    try:
+        lines = re.split(r"(?<=\n)", decoded_text(data, declared_charset(data))[0])
+        messages = [*read_messages(lines)]
+    except MessageError as error:
+        raise DataError(path, error.problem, line=error.line) from error
+    except ValueError as error:
+        raise DataError(path, str(error)) from error
+    head = header_of(messages)
+    header = head.texts["msgstr"] if head else ""
+    said = language_of(header)
+    if said and languages and bare_language(said) != bare_language(languages[-1]):
+        raise DataError(path, f"is in '{said}', by its header, not in '{languages[-1]}'")
+    texts = [one for one in messages if one.texts["msgid"]]
+    if not texts:
+        raise DataError(path, "there is no message (msgid) in it")
+    rule = PluralRule.of(*plurals_of(header))
+    for one in texts:
+        for source, target in _pairs(one, rule):
+            yield one.begin + 1, _plain(source), _plain(target), one.is_fuzzy(lines)
+
+
+def _pairs(message: GettextMessage, rule: PluralRule) -> Iterator[tuple[str, str]]:
+    """Source and translation; of a plural, those of its forms."""
+    texts = message.texts
+    if "msgid_plural" not in texts:
+        yield texts["msgid"], texts.get("msgstr", "")
         return
-    form = c2py(catalog.plural_expr)
-    ((many, _),) = Counter(map(form, _COUNTED)).most_common(1)
-    for source, place in zip(message.id, (form(1), many), strict=False):
-        yield source, translated[place] if 0 <= place < len(translated) else "", fuzzy
+    forms = rule.forms or len(message.targets())
+    if rule.alone and forms > 1:
+        yield texts["msgid"], texts.get(f"msgstr[{rule.one}]", "")
+    yield texts["msgid_plural"], texts.get(f"msgstr[{min(rule.many, forms - 1)}]", "")
 
 
-def _line(text: str) -> str:
-    return LINE_ENDS.sub(" ", text or "").strip(" ")
+def _plain(text: str) -> str:
+    """A text on one line, without a mnemonic."""
+    return LINE_ENDS.sub(" ", without_mnemonic(text)[0]).strip(" ")

@@ -11,20 +11,12 @@ from regard.documents.glossary_formats import LanguagePair
 from regard.documents.size_budget import SizeBudget
 from regard.errors import RegardError
 from regard.results import Prediction
+from regard.text.byte_text import ENCODING_HEAD, decoded_text
+from regard.text.language_codes import bare_language
 
 MOST_SENTENCES, MARKS = 20_000, 200_000  # most in a file; they are read in a second or two
 XML_TOKENS = 3 * MARKS  # a unit of XLIFF has about 12 besides its marks
-_BYTE_ORDER_MARKS = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
 _UNSAID = frozenset({"", "und", "mul", "mis", "zxx"})  # codes of no language (ISO 639)
-_SAME = {"no": "nb", "iw": "he", "in": "id", "zt": "zh", "pb": "pt"}
-_HINT = "save it as UTF-8"
-ENCODING_HEAD = 8_192  # bytes that hold the name of the encoding
 
 
 class FileError(RegardError):
@@ -66,12 +58,6 @@ class FileDocument:
                 if said and asked and bare_language(said) != bare_language(asked):
                     hint = f"choose a model {end} {said}, or change the label"
                     raise FileError(f"the file says that it is {end} '{said:.40}', not {end} '{asked}' ({hint})")
-
-
-def bare_language(code: str) -> str:
-    """Return the part of a code that names the language, in one form."""
-    language = re.split(r"[-_@.]", code.strip().lower(), maxsplit=1)[0]
-    return _SAME.get(language, language)
 
 
 def file_budget() -> SizeBudget:
@@ -127,16 +113,11 @@ def shared_out(
 
 
 def decode_text(data: bytes, declared: str | None = None) -> tuple[str, str]:
-    """Return (text, encoding) by the byte order mark, else UTF-8, else the declared encoding. Raises FileError."""
-    marked = next((name for mark, name in _BYTE_ORDER_MARKS if data.startswith(mark)), None)
-    for name in [marked] if marked else ["utf-8", *([declared] if declared else [])]:
-        try:
-            return data.decode(name), name
-        except UnicodeError:  # not UnicodeDecodeError: some encodings raise others
-            continue
-        except LookupError:
-            break
-    raise FileError(f"the file is not readable text ({_HINT})")
+    """Return (text, encoding) as `decoded_text` does. Raises FileError."""
+    try:
+        return decoded_text(data, declared)
+    except ValueError as error:
+        raise FileError(f"the file is {error}") from error
 
 
 def encode_text(text: str, encoding: str, declaration: re.Pattern[str], errors: str) -> bytes:

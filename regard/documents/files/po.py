@@ -3,13 +3,8 @@
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from gettext import c2py
-from typing import NamedTuple
 
 from regard.documents.files.base import (
-    ENCODING_HEAD,
     FileDocument,
     FileError,
     decode_text,
@@ -22,66 +17,37 @@ from regard.documents.placeholders import placeholders
 from regard.documents.plain_text import plain_document
 from regard.documents.text_spans import unspaced
 from regard.results import Prediction
-
-_LINE = re.compile(r'(?:(msgctxt|msgid_plural|msgid|msgstr(?:\[\d{1,2}\])?)\s*+)?"((?:[^"\\]|\\.)*+)"')
-_CHARSET = re.compile(r"(charset=)([\w.:-]{1,40})")
-_PLURALS = re.compile(r"^Plural-Forms:\s*nplurals\s*=\s*([0-9])\s*;\s*plural\s*=\s*([^;\n]{1,900})", re.MULTILINE)
-_OPEN_LANGUAGE = re.compile(r'^("Language:)[ \t]*(\\n")')
-_LANGUAGE = re.compile(r"^Language:[ \t]*+(\S{0,40})[ \t]*+$", re.MULTILINE)
-_ESCAPE = re.compile(r"\\([0-7]{1,3}|x[0-9a-fA-F]{1,2}|.)")
-_CONTROLS = dict(zip("abtnvfr", "\a\b\t\n\v\f\r", strict=True))
-_ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', **{sign: f"\\{name}" for name, sign in _CONTROLS.items()}})
-_WIDTH, _COUNTED = 79, 200  # columns of a line; numbers for which a plural rule is tried
-_MNEMONIC = re.compile(
-    r"(?<!\w)[&_](?=[^\W\d_])(?!\w{1,30};)"  # &Open, not &nbsp;
-    r"|(?<=[A-Za-z])&(?=[a-z])(?!\w{1,30};)"  # E&xit, not AT&T
-    r"|(?<=\b[A-Z])_(?=[a-z])|(?<=\b[A-Z][a-z])_(?=[a-z])"  # E_xit and Cu_t, not file_name
+from regard.text.gettext_messages import (
+    CHARSET,
+    CONTROLS,
+    GettextMessage,
+    MessageError,
+    Mnemonic,
+    PluralRule,
+    declared_charset,
+    header_of,
+    language_of,
+    plurals_of,
+    read_messages,
+    without_mnemonic,
 )
+
+_OPEN_LANGUAGE = re.compile(r'^("Language:)[ \t]*(\\n")')
+_ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', **{sign: f"\\{name}" for name, sign in CONTROLS.items()}})
+_WIDTH = 79  # columns of a line
 _PUNCTUATION = re.compile(r"(?<![\s.…:：。])[\s.…:：。]*+\Z")
-_MOST_FORMS = 9
 _AGAIN = "to translate them again, first: msgattrib --clear-fuzzy --empty FILE"  # a program of gettext
-
-
-@dataclass
-class _Entry:
-    """A message. Lines count from 0; of a key as `msgstr[1]` both ends are in `lines`."""
-
-    pieces: dict[str, list[str]] = field(default_factory=dict)  # of its texts, by key
-    lines: dict[str, tuple[int, int]] = field(default_factory=dict)
-    flags: int | None = None  # the line of its flags
-
-    @cached_property
-    def texts(self) -> dict[str, str]:
-        """All texts by key, once the entry is read."""
-        return {key: "".join(pieces) for key, pieces in self.pieces.items()}
-
-    @property
-    def begin(self) -> int:
-        """The first line that is not a comment."""
-        return min(first for first, _ in self.lines.values())
-
-    def targets(self) -> list[str]:
-        """Return the keys of its translations."""
-        return [key for key in self.pieces if key.startswith("msgstr")]
-
-    def is_fuzzy(self, lines: Sequence[str]) -> bool:
-        """Return whether it is a message, not the header, with a translation that is marked as fuzzy."""
-        return (
-            self.flags is not None and "fuzzy" in lines[self.flags] and bool(self.texts["msgid"]) and not self.waits()
-        )
-
-    def waits(self) -> bool:
-        """Return whether it has no translation; the header has one."""
-        return bool(self.texts["msgid"]) and not any(self.texts[key] for key in self.targets())
 
 
 def po_file(data: bytes, language: str | None) -> FileDocument:
     """Read messages. Of a plural the translation of the singular is the form of 1, that of the plural all others."""
-    declared = _CHARSET.search(data[:ENCODING_HEAD].decode("latin-1"))
-    text, encoding = decode_text(data, declared[2] if declared else None)
+    text, encoding = decode_text(data, declared_charset(data))
     lines, budget = re.split(r"(?<=\n)", text), file_budget()
-    entries = list(_entries(lines))
-    head = next((one for one in entries if not one.texts["msgid"] and "msgstr" in one.texts), None)
+    try:
+        entries = list(read_messages(lines))
+    except MessageError as error:
+        raise FileError(str(error)) from error
+    head = header_of(entries)
     header, place = (head.texts["msgstr"], head.lines["msgstr"]) if head else ("", None)
     waiting = [entry for entry in entries if entry.waits()]
     asked = [entry.texts[key] for entry in waiting for key in ("msgid", "msgid_plural") if key in entry.texts]
@@ -92,63 +58,11 @@ def po_file(data: bytes, language: str | None) -> FileDocument:
     def rebuild(predictions: Sequence[Prediction], pair: tuple[str, str] | None = None) -> bytes:
         found = rebuild_each(documents, predictions, pair)
         texts = (with_mnemonic(text, mnemonic) for text, (_, mnemonic) in zip(found, stripped, strict=True))
-        return encode_text(writer.written(waiting, texts, pair), encoding, _CHARSET, "replace")
+        return encode_text(writer.written(waiting, texts, pair), encoding, CHARSET, "replace")
 
-    said, fuzzy = _LANGUAGE.search(header), sum(entry.is_fuzzy(lines) for entry in entries)
+    said, fuzzy = language_of(header), sum(entry.is_fuzzy(lines) for entry in entries)
     notes = [f"{fuzzy:,} fuzzy messages keep their translations ({_AGAIN})"] if fuzzy else []
-    return join_documents(documents, rebuild, [(None, said[1])] if said and said[1] else (), notes)
-
-
-def _entries(lines: Sequence[str]) -> Iterator[_Entry]:
-    """Yield all messages that are not obsolete. Raises FileError with the line that is wrong."""
-    entry, key = _Entry(), ""
-    for number, line in enumerate([*lines, ""]):
-        bare = line.lstrip("\ufeff").strip()
-        comment, text = bare.startswith("#"), _LINE.fullmatch(bare)
-        starts = comment or text is None or text[1] in ("msgctxt", "msgid")
-        if entry.pieces and starts and (key.startswith("msgstr") or not bare):
-            if "msgid" not in entry.pieces or not entry.targets():
-                raise FileError(f"line {number}: the message before has no msgid or no msgstr")
-            yield entry
-            entry, key = _Entry(), ""
-        if comment:
-            entry.flags = number if bare.startswith("#,") else entry.flags
-        elif text is not None and (text[1] or key):
-            key = text[1] or key
-            if text[1] in entry.pieces:
-                raise FileError(f"line {number + 1}: a second {key} of one message")
-            entry.pieces.setdefault(key, []).append(_unescaped(text[2]))
-            entry.lines[key] = (entry.lines.get(key, (number, 0))[0], number)
-        elif bare:
-            raise FileError(f"line {number + 1} is not of a list of messages: '{bare:.60}'")
-
-
-def _unescaped(text: str) -> str:
-    return _ESCAPE.sub(lambda found: _character(found[1]), text) if "\\" in text else text
-
-
-def _character(escape: str) -> str:
-    if escape[0] in "01234567":
-        return chr(int(escape, 8))
-    return chr(int(escape[1:], 16)) if len(escape) > 1 else _CONTROLS.get(escape, escape)
-
-
-class _PluralRule(NamedTuple):
-    """The form of 1, whether no other number has it, and the number of forms (0: as many as a message has)."""
-
-    one: int = 0
-    alone: bool = True
-    forms: int = 0
-
-    @classmethod
-    def of(cls, count: str, expression: str) -> "_PluralRule":
-        """Read a rule as gettext writes it in C; the English one in place of one that is not such a rule."""
-        try:
-            forms, found = int(count), [*map(c2py(expression), range(_COUNTED))]
-        except (ValueError, ArithmeticError, RecursionError):
-            return cls()
-        valid = 0 < forms <= _MOST_FORMS and all(0 <= form < forms for form in found)
-        return cls(found[1], found[1] not in found[2:], forms) if valid else cls()
+    return join_documents(documents, rebuild, [(None, said)] if said else (), notes)
 
 
 class _Writer:
@@ -160,10 +74,10 @@ class _Writer:
         long = any(len(line.rstrip()) > _WIDTH and line.startswith(("msgid", '"')) for line in lines)
         self.width = math.inf if long else _WIDTH
 
-    def written(self, entries: Sequence[_Entry], texts: Iterator[str], pair: tuple[str, str] | None) -> str:
+    def written(self, entries: Sequence[GettextMessage], texts: Iterator[str], pair: tuple[str, str] | None) -> str:
         """Return the file; `texts` has the translations of each message: singular, and plural if it has one."""
         lines = [*self.lines]
-        rule, head = self._label(lines, pair[1]) if pair else (_PluralRule.of(*_plurals(self.header)), "")
+        rule, head = self._label(lines, pair[1]) if pair else (PluralRule.of(*plurals_of(self.header)), "")
         for entry in entries:
             forms = {"msgstr": next(texts)}
             if "msgid_plural" in entry.texts:
@@ -178,12 +92,12 @@ class _Writer:
                 lines[entry.flags] = lines[entry.flags].replace("#,", "#, fuzzy,", 1)
         return head + "".join(lines)
 
-    def _label(self, lines: list[str], code: str) -> tuple[_PluralRule, str]:
+    def _label(self, lines: list[str], code: str) -> tuple[PluralRule, str]:
         """Write language and plural rule into a header that leaves them open or lacks them.
 
         Return the rule, and the header of a file that has none, else "".
         """
-        count, expression = _plurals(self.header)
+        count, expression = plurals_of(self.header)
         known = count.isdigit()
         if not known:
             count, expression = plural_rule(code)
@@ -199,7 +113,7 @@ class _Writer:
             "Plural-Forms": f"nplurals={count}; plural={expression};",
         }
         missing = [name for name in fields if not re.search(f"^{name}:", self.header, re.MULTILINE)]
-        return _PluralRule.of(count, expression), self._add(lines, [f"{name}: {fields[name]}" for name in missing])
+        return PluralRule.of(count, expression), self._add(lines, [f"{name}: {fields[name]}" for name in missing])
 
     def _add(self, lines: list[str], fields: Sequence[str]) -> str:
         """Add fields to the header; return a new one where there is none, else ""."""
@@ -231,12 +145,6 @@ class _Writer:
         yield line
 
 
-def _plurals(header: str) -> tuple[str, str]:
-    """Return number and expression of the plural forms; "" where the header leaves them open."""
-    found = _PLURALS.search(header)
-    return (found[1], found[2]) if found else ("", "")
-
-
 def plural_rule(code: str) -> tuple[str, str]:
     """Return number and expression of the plural forms of a language; those of English for an unknown one."""
     from babel.core import UnknownLocaleError
@@ -249,7 +157,7 @@ def plural_rule(code: str) -> tuple[str, str]:
     return str(found.num_plurals), found.plural_expr
 
 
-def _forms(entry: _Entry, singular: str, plural: str, rule: _PluralRule) -> dict[str, str]:
+def _forms(entry: GettextMessage, singular: str, plural: str, rule: PluralRule) -> dict[str, str]:
     """Return the forms of a plural.
 
     Where the form of 1 also counts others, a singular without the placeholders of its plural ("One file") is not it.
@@ -262,22 +170,6 @@ def _forms(entry: _Entry, singular: str, plural: str, rule: _PluralRule) -> dict
     if count == 1 or not (rule.alone or placed[0] == placed[1]):
         singular = plural
     return {f"msgstr[{number}]": singular if number == rule.one else plural for number in range(count)}
-
-
-class Mnemonic(NamedTuple):
-    """The sign of a label before the letter that a key press selects ("&Open", "Save _As"), and that letter."""
-
-    sign: str
-    letter: str
-
-
-def without_mnemonic(text: str) -> tuple[str, Mnemonic | None]:
-    """Return a text without its mnemonic, and that, if it has exactly one."""
-    found = list(_MNEMONIC.finditer(text))
-    if len(found) != 1 or text.count(found[0][0]) != 1 or any(sign in text for sign in ("://", "@", "<")):
-        return text, None
-    place = found[0].start()
-    return text[:place] + text[place + 1 :], Mnemonic(found[0][0], text[place + 1])
 
 
 def with_mnemonic(text: str, mnemonic: Mnemonic | None) -> str:

@@ -9,7 +9,6 @@ from regard.documents.document import Document
 from regard.documents.files.base import (
     FileDocument,
     FileError,
-    bare_language,
     decode_text,
     encode_text,
     file_budget,
@@ -34,6 +33,7 @@ from regard.documents.rendering import Style
 from regard.documents.size_budget import SizeBudget
 from regard.memory.files import EXACT_MATCH, MT_SUGGESTION
 from regard.results import Prediction
+from regard.text.language_codes import bare_language
 
 _OASIS = "urn:oasis:names:tc:xliff:document:"
 _NAMES = {f"{_OASIS}{version}": "" for version in ("1.1", "1.2", "2.0", "2.1", "2.2")}

@@ -18,6 +18,7 @@ from regard.experiment import SETTINGS_FILE, Experiment, plan_experiment
 from regard.experiment.data import CORPORA
 from regard.experiment.huggingface import is_huggingface
 from regard.experiment.sizes import COPIES, FEW_PAIRS, MANY_PAIRS
+from regard.experiment.time_plan import means_cpu
 from regard.recipes.back_translation import BACK_TAG
 from regard.recipes.best.pairs import write_lines
 from regard.recipes.best.phrases import back_translated, kept_back_translations
@@ -133,31 +134,40 @@ class Network(BestStep):
             corpora = {name: work.synthetic(name, teacher, lines, "target", _TAUGHT * seconds)}
             notes.append(f"{count_lines(corpora[name]['source']):,} recombined sources translated by {teacher.name}")
         left = max(0.0, seconds - time.monotonic() + start)
-        twin = TWIN_STEP if has_twin(work) else ""
-        train_network(name, work, left, corpora, twin)
-        return ", ".join([*notes, *([f"trained beside {TWIN_STEP}, on half of the threads each"] if twin else [])])
+        train_network(name, work, left, corpora, "" if without_twin(work) else TWIN_STEP)
+        return ", ".join(notes)
 
 
 TWIN_STEP = "twin"
 
 
-def has_twin(work: Workshop) -> bool:
-    """Return whether a second network is trained beside the first: of many pairs, where each has a core.
+def without_twin(work: Workshop) -> str:
+    """Return why no second network is trained beside the first; "" where one is: of many pairs, on a core of its own.
 
     Two trainings side by side make more updates than one on all cores, and the mean of two networks is better.
     """
-    return work.start is None and count_lines(work.texts.train["source"]) >= MANY_PAIRS and torch.get_num_threads() > 1
+    given, first = parse_changes(work.changes), work.run("network")
+    training = given.get("training")
+    if work.start is not None:
+        return "networks begin with another run (--from)"
+    if sum(1 for _ in islice(read_lines(work.texts.train["source"]), MANY_PAIRS)) < MANY_PAIRS:
+        return f"there are fewer than {MANY_PAIRS:,} pairs"
+    chosen = isinstance(training, Mapping) and "threads" in training
+    if chosen or torch.get_num_threads() < 2 or not means_cpu(str(given.get("device", "auto"))):
+        return "two networks at once need two threads of a CPU, and training.threads left open"
+    alone = (first / SETTINGS_FILE).is_file() and Run.open(first).experiment.training.threads == "auto"
+    return "the network was begun without it" if alone else ""
 
 
 class Twin(BestStep):
-    """A second network of the same pairs from other random numbers, which the step of the first network trained."""
+    """A second network of the same pairs with another random seed, which the step of the first network trained."""
 
-    about = "a second network from other random numbers, trained beside the first"
+    about = "a second network with another random seed, trained at the same time as the first"
     family: ClassVar[Family] = "network"
     fraction = 0.02
 
     def missing(self, work: Workshop) -> str:
-        return "" if has_twin(work) else f"it is trained beside the network, from {MANY_PAIRS:,} pairs and two cores on"
+        return without_twin(work)
 
     def make(self, name: str, work: Workshop, seconds: float) -> str:
         if not RunFolder(work.run(name)).finished:
@@ -212,7 +222,7 @@ class SelfTaught(BestStep):
     fraction = 0.1
 
     def missing(self, work: Workshop) -> str:
-        return "its time goes to two networks: of 29,000 pairs it gained nothing" if has_twin(work) else ""
+        return "" if without_twin(work) else f"replaced by {TWIN_STEP}: two networks are trained instead"
 
     def make(self, name: str, work: Workshop, seconds: float) -> str:
         teacher = work.needed("network")

@@ -34,6 +34,7 @@ from regard.training.interrupt import Interrupted, listening_to_signals
 CHUNK = 64  # lines that are translated until the clock is read again
 REPORT_SECONDS = 15.0  # between lines of progress
 _WATCH_SECONDS = 0.2  # between two questions to a process whether it has ended
+_LATE, _LATE_SECONDS = 0.2, 60.0  # of its time: how much later a second network may end than the first, and the least
 _COMPARED = 200  # dev lines by which a run to start from is compared with phrases
 _NOT_COPIED = ("data", ".lock")  # of a run: what only a training that goes on needs
 
@@ -182,23 +183,33 @@ class Workshop:
     def _beside(self, folder: RunFolder, experiment: Experiment) -> Iterator[None]:
         """Train the same network with the next seed meanwhile, in a process of its own; at the end, wait for it.
 
-        It ends with what is inside where that fails or is interrupted.
+        It saves and ends with what is inside where that fails or is interrupted, and where it is late.
         """
-        begun, threads = (folder.path / SETTINGS_FILE).is_file(), experiment.training.threads
-        seeded = replace(experiment.training, seed=experiment.training.seed + 1)
-        other = Run.open(folder).experiment if begun else replace(experiment, run=folder.path, training=seeded)
-        child = Child(other, resume=begun, threads=threads if isinstance(threads, int) else torch.get_num_threads())
+        begun, training = (folder.path / SETTINGS_FILE).is_file(), experiment.training
+        seeded = replace(experiment, run=folder.path, training=replace(training, seed=training.seed + 1))
+        threads = training.threads if isinstance(training.threads, int) else torch.get_num_threads()
+        child = Child(Run.open(folder).experiment if begun else seeded, resume=begun, threads=threads)
         try:
             yield
-            with listening_to_signals() as interrupted:
-                while child.code is None and not interrupted():
-                    time.sleep(_WATCH_SECONDS)
-            if interrupted():
-                raise Interrupted(f"stopped while {folder} was trained")
+            late = math.inf if training.max_minutes is None else max(_LATE_SECONDS, _LATE * 60 * training.max_minutes)
+            self._wait(child, f"{folder.path.name} was trained", min(late, self.seconds_left))
             if child.code:
-                self.say(f"{folder}: {(child.messages() or [f'exit code {child.code}'])[-1]}")
+                self.say(f"{folder.path.name}: {(child.messages() or [f'exit code {child.code}'])[-1]}")
         finally:
-            child.end()
+            child.ask_to_end()
+            try:
+                self._wait(child, "a training was saved")
+            finally:
+                child.end()
+
+    def _wait(self, child: Child, what: str, seconds: float = math.inf) -> None:
+        """Wait until a training has ended, or for a time. Raises Interrupted."""
+        end = time.monotonic() + seconds
+        with listening_to_signals() as interrupted:
+            while child.code is None and time.monotonic() < end:
+                if interrupted():
+                    raise Interrupted(f"stopped while {what}")
+                time.sleep(_WATCH_SECONDS)
 
     def _planned(
         self,

@@ -19,7 +19,7 @@ msgstr ""
 """
 MESSAGES = r"""#: main.c:7
 msgctxt "menu"
-msgid "Open a "
+msgid "_Open a "
 "file\n"
 "now"
 msgstr "Otwórz „plik”\t\n"
@@ -38,15 +38,17 @@ msgstr[0] "plik"
 msgstr[1] "%d pliki"
 msgstr[2] "%d plików"
 
+#~| msgid "older"
 #~ msgid "old"
 #~ msgstr "stary"
 """
+RUSSIAN = "nplurals=3; plural=(n%10==1 && n%100!=11 ? 0 : n%10>=2 && n%10<=4 && (n%100<10 || n%100>=20) ? 1 : 2);"
 FOUND = [
-    ("Open a file now", "Otwórz „plik” teraz"),
-    ("Save", ""),
-    ("Close", ""),
-    ("one file", "plik"),
-    ("%d files", "%d plików"),
+    (9, "Open a file now", "Otwórz „plik” teraz"),
+    (16, "Save", ""),
+    (20, "Close", ""),
+    (23, "one file", "plik"),
+    (23, "%d files", "%d plików"),
 ]
 
 
@@ -56,15 +58,15 @@ def reader(path: Path, text: str, columns=("source", "target"), **settings):
     return READERS.build(Choice("po", {"file": str(path), **settings}), columns)
 
 
+def rows(messages):
+    return [(one.line, *one.texts.values()) for one in messages]
+
+
 @pytest.mark.parametrize("name", ["pl.po", "pl.po.gz"])
 @pytest.mark.parametrize("languages", [None, ("en", "pl"), ("en", "PL-pl")])
 def test_translated_messages_are_pairs(tmp_path, name, languages):
     messages = reader(tmp_path / name, HEAD + MESSAGES, languages=languages)
-    found = list(messages)
-    assert [tuple(one.texts.values()) for one in found] == FOUND
-    assert found == list(messages)
-    lines = (HEAD + MESSAGES).splitlines()
-    assert ["Open" in lines[found[0].line - 1], lines[found[1].line - 1]] == [True, 'msgid "Save"']
+    assert rows(messages) == FOUND == rows(messages)
 
 
 def test_fuzzy_translations_are_used_if_wanted(tmp_path):
@@ -72,13 +74,47 @@ def test_fuzzy_translations_are_used_if_wanted(tmp_path):
     assert {one.texts["source"]: one.texts["target"] for one in found}["Close"] == "Zamek"
 
 
+@pytest.mark.parametrize("head", [
+    HEAD.replace("UTF-8", "CHARSET"),
+    HEAD.replace("nplurals=3", "nplurals=INTEGER"),
+    HEAD.replace("n==1 ?", "n** ?"),
+    HEAD.replace('"Language', '"PO-Revision-Date: YEAR-MO-DA HO:MI+ZONE\\n"\n"Language'),
+    HEAD.replace("pl_PL", ""),
+    "\ufeff" + HEAD,
+    "",
+])  # fmt: skip
+def test_a_header_that_is_not_filled_in_is_no_fault(tmp_path, head):
+    found = rows(reader(tmp_path / "pl.po", head + MESSAGES, languages=("en", "pl")))
+    assert [source for _, source, _ in found] == [source for _, source, _ in FOUND]
+    assert found[0][2] == FOUND[0][2]
+
+
+def test_another_encoding_is_read_as_declared(tmp_path):
+    (tmp_path / "pl.po").write_bytes(
+        (HEAD.replace("UTF-8", "ISO-8859-2") + MESSAGES).replace("„plik”", "").encode("iso-8859-2")
+    )
+    messages = READERS.build(Choice("po", {"file": str(tmp_path / "pl.po")}), ("source", "target"))
+    assert [target for *_, target in rows(messages)][-1] == "%d plików"
+
+
+@pytest.mark.parametrize(("rule", "forms", "found"), [
+    ("nplurals=1; plural=0;", 1, [("%d files", "a")]),
+    ("nplurals=2; plural=(n > 1);", 2, [("one file", "a"), ("%d files", "b")]),
+    (RUSSIAN, 3, [("%d files", "c")]),
+    ("nplurals=2; plural=(n != 1);", 2, [("one file", "a"), ("%d files", "b")]),
+])  # fmt: skip
+def test_a_singular_that_other_numbers_share_is_left_out(tmp_path, rule, forms, found):
+    texts = "".join(f'msgstr[{number}] "{letter}"\n' for number, letter in enumerate("abc"[:forms]))
+    head = f'msgid ""\nmsgstr "Plural-Forms: {rule}\\n"\n\n'
+    message = f'msgid "one file"\nmsgid_plural "%d files"\n{texts}'
+    assert [texts for _, *texts in rows(reader(tmp_path / "x.po", head + message))] == [[*one] for one in found]
+
+
 @pytest.mark.parametrize(("text", "problem"), [
     (HEAD, "no message"),
-    ("hello", "pl.po:1: "),
-    ('msgid "a"\nmsgid "b"\nmsgstr "c"\n', "pl.po:1: missing msgstr"),
-    (HEAD.replace("nplurals=3", "nplurals=x") + MESSAGES, "invalid literal"),
-    (HEAD.replace("n==1 ?", "n** ?") + MESSAGES, "not a list of messages"),
-    (HEAD.replace("UTF-8", "nothing") + MESSAGES, "not a list of messages"),
+    ("hello", r"pl\.po:1: this is not of a list of messages"),
+    ('msgid "a"\nmsgid "b"\nmsgstr "c"\n', r"pl\.po:2: a second msgid"),
+    ('msgid "a\\nb"\n\nmsgid "c"\nmsgstr ""\n', r"pl\.po:1: .* no msgstr"),
 ])  # fmt: skip
 def test_what_is_no_list_of_messages_is_one_line(tmp_path, text, problem):
     with pytest.raises(DataError, match=problem) as raised:
@@ -87,7 +123,7 @@ def test_what_is_no_list_of_messages_is_one_line(tmp_path, text, problem):
 
 
 def test_another_language_and_wrong_settings_are_refused(tmp_path):
-    with pytest.raises(DataError, match="'pl-pl', by its header, not in 'de'"):
+    with pytest.raises(DataError, match="'pl_PL', by its header, not in 'de'"):
         list(reader(tmp_path / "pl.po", HEAD + MESSAGES, languages=("en", "de")))
     for settings in ({"languages": ("pl",)}, {"columns": ("text",)}):
         with pytest.raises(ConfigError):

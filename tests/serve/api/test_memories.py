@@ -51,7 +51,9 @@ def test_two_memories_of_one_pair_are_refused(place, tmp_path):
 def test_a_memory_that_no_run_can_use_is_refused(place):
     memories = Memories([place], 70)
     memories.check([("de", "en"), ("en", "de")])
-    with pytest.raises(ConfigError, match=r"en-de\.memory' is en → de, which no run translates; the runs have de → en"):
+    with pytest.raises(
+        ConfigError, match=r"en-de\.memory' is en → de, which no run translates; the runs have de → en \("
+    ):
         memories.check([("de", "en"), ()])
     failed: list[BaseException] = []
 
