@@ -9,9 +9,9 @@
 | < 500,000   |  8,000 | 256 |      4 |          512 |     4 |     0.3 |          4,096 |   1,000 |  40,000 |
 | more        | 32,000 | 512 |      6 |        2,048 |     8 |     0.1 |          8,192 |   4,000 | 200,000 |
 
-Where the time allows fewer than 3,000 updates of these, 20,000 pairs and more have 4 layers of 128, 5,000 pieces, and
-batches of 1,536 tokens; the learning rate falls in a line to 0 at the end of the time. A training that the time limits
-to 10 epochs has a dropout of 0.1.
+Where the time allows fewer than 2,000 updates of these (3,000 of wider networks), 20,000 pairs and more have 4 layers
+of 128, 5,000 pieces, and batches of 1,536 tokens; the learning rate falls in a line to 0 at the end of the time. A
+training that the time limits to 10 epochs has a dropout of 0.1.
 
 From 500 to 20,000 pairs, where there is time for 45 epochs, two thirds of the batches are of pairs with recombined
 phrases, pieces are sampled by BPE-dropout, and the learning rate has a cosine decay (docs/results/little-text.md). Up

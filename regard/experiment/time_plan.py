@@ -35,7 +35,8 @@ from regard.training.clock import ClockTime, now
 from regard.training.optimizers import OPTIMIZERS
 
 MIN_UPDATES = 1_000  # below this a smaller network learns more in the same time
-LONG_UPDATES = 3_000  # of many pairs: a short training was better at 1,600 updates; the limit was not measured
+LONG_UPDATES = 2_000  # of 20,000 pairs and more: there a short training of 29,000 is equal, at 1,600 it is better
+WIDE_UPDATES = 3_000  # of wider networks for more pairs; the limit was not measured
 SHORT_UPDATES = 250  # of a short training; the limit was not measured
 _FEWEST_UPDATES, _ENOUGH_UPDATES = 20, 200  # a time for fewer is refused; recommended by the hint
 SECONDS = 2.0  # of measurement, for each network
@@ -332,7 +333,8 @@ def _counted(experiment: Experiment, spent: ClockTime) -> float:
 def plan_for(pairs: int, seconds: float, speed_of: Callable[[DataSize], float]) -> TimePlan:
     """Return the largest network, within the size for the data, that makes enough updates in the time."""
     within = DATA_SIZES[: DATA_SIZES.index(size_for(pairs)) + 1]
-    large = [(one, LONG_UPDATES) for one in within if one.pairs == 0 or one.pairs > MANY_PAIRS]
+    many = [one for one in within if one.pairs == 0 or one.pairs > MANY_PAIRS]
+    large = [(one, WIDE_UPDATES if one.dim > SHORT_TRAINING.dim else LONG_UPDATES) for one in many]
     small = [(one, MIN_UPDATES) for one in within[1:] if 0 < one.pairs <= MANY_PAIRS]
     short = [(SHORT_TRAINING, SHORT_UPDATES)] if large else []
     for size, enough in (*reversed(large), *short, *reversed(small), (DATA_SIZES[0], 0)):

@@ -15,7 +15,7 @@ _LINE = re.compile(r'(?:(msgctxt|msgid_plural|msgid|msgstr(?:\[\d{1,2}\])?)\s*+)
 _PLURALS = re.compile(r"^Plural-Forms:\s*nplurals\s*=\s*([0-9])\s*;\s*plural\s*=\s*([^;\n]{1,900})", re.MULTILINE)
 _LANGUAGE = re.compile(r"^Language:[ \t]*+(\S{0,40})[ \t]*+$", re.MULTILINE)
 _ESCAPE = re.compile(r"\\([0-7]{1,3}|x[0-9a-fA-F]{1,2}|.)")
-CONTROLS = dict(zip("abtnvfr", "\a\b\t\n\v\f\r", strict=True))
+ESCAPED_CONTROLS = dict(zip("abtnvfr", "\a\b\t\n\v\f\r", strict=True))
 _MNEMONIC = re.compile(
     r"(?<!\w)[&_](?=[^\W\d_])(?!\w{1,30};)"  # &Open, not &nbsp;
     r"|(?<=[A-Za-z])&(?=[a-z])(?!\w{1,30};)"  # E&xit, not AT&T
@@ -96,7 +96,7 @@ def _unescaped(text: str) -> str:
 def _character(escape: str) -> str:
     if escape[0] in "01234567":
         return chr(int(escape, 8))
-    return chr(int(escape[1:], 16)) if len(escape) > 1 else CONTROLS.get(escape, escape)
+    return chr(int(escape[1:], 16)) if len(escape) > 1 else ESCAPED_CONTROLS.get(escape, escape)
 
 
 class PluralRule(NamedTuple):
@@ -132,7 +132,7 @@ def header_of(messages: Iterable[GettextMessage]) -> GettextMessage | None:
     return next((one for one in messages if not one.texts["msgid"] and "msgstr" in one.texts), None)
 
 
-def language_of(header: str) -> str:
+def header_language(header: str) -> str:
     """Return the code of the target language; "" where the header leaves it open."""
     found = _LANGUAGE.search(header)
     return found[1] if found else ""

@@ -50,7 +50,7 @@ def files(tmp_path):
     ("speed", "tokens", "pieces", "schedule"),
     [
         (10**5, 4_096, 10_000, "inverse_sqrt"),
-        (50_000, 1_536, 5_000, "linear"),  # 2,490 updates of 4,096 tokens
+        (40_000, 1_536, 5_000, "linear"),  # 1,992 updates of 4,096 tokens
         (1_500, 1_024, 2_000, "inverse_sqrt"),  # 199 of 1,536
     ],
 )

@@ -1,5 +1,6 @@
 """The networks of regard best: what teaches them, what the user's settings decide, and when none is tried."""
 
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import ClassVar
@@ -216,11 +217,12 @@ def test_back_translations_unlike_themselves_are_left_out(texts, monkeypatch, kn
 
 
 def test_of_many_pairs_two_networks_are_trained_side_by_side_and_write_together(texts, monkeypatch):
-    names = ("network", "twin", "together")
+    names = ("network", "twin", "self_taught", "together")
     for module in (program, page):
         monkeypatch.setattr(module, "BEST_STEPS", {name: BEST_STEPS[name] for name in names})
     monkeypatch.setattr(networks, "MANY_PAIRS", 100)
     monkeypatch.setattr(networks.torch, "get_num_threads", lambda: 2)
+    monkeypatch.setattr(networks, "_has_twin", lambda work, seconds: True)
     done = regard("best", *options(texts, *SHORT, "training.seed=5", "--minutes", "12", "--quiet"))
     assert done.code == 0, done.said
     first, second = (Run.open(texts / "run" / "steps" / name).experiment for name in names[:2])
@@ -229,6 +231,7 @@ def test_of_many_pairs_two_networks_are_trained_side_by_side_and_write_together(
     assert first.training.max_minutes == second.training.max_minutes
     together = Run.open(texts / "run" / "steps" / "together").experiment.decoding
     assert len(together.ensemble) == 1
+    assert read_checked(texts / "run" / "best.json")["left_out"]["self_taught"].startswith("replaced by twin")
 
 
 class Process:
@@ -283,6 +286,7 @@ def test_a_second_training_ends_with_the_first_and_says_why_it_failed(beside, mo
     experiment, resume, threads = process.begun
     assert (experiment.run, experiment.training.seed, resume, threads) == (work.run("twin"), 2, False, 2)
     assert process.ended and said[-1] == "twin: error: no disk"
+    begun(work, "twin", experiment)
     with pytest.raises(NoGainError, match="did not finish"):
         BEST_STEPS["twin"].make("twin", work, 1.0)
 
@@ -311,8 +315,7 @@ def test_a_late_second_training_is_not_waited_for(beside, monkeypatch):
 
 
 @pytest.mark.parametrize(("pairs", "threads", "given", "why"), [
-    (100, 2, {}, ""),
-    (100, 2, {"changes": ["training.seed=3"]}, ""),
+    (100, 2, {}, "more updates of one network"),
     (121, 2, {}, "fewer than 121 pairs"),
     (100, 1, {}, "two threads"),
     (100, 2, {"start": Path("a run")}, "--from"),
@@ -324,14 +327,22 @@ def test_a_second_network_needs_many_pairs_and_a_core_of_its_own(texts, monkeypa
     monkeypatch.setattr(networks.torch, "get_num_threads", lambda: threads)
     files = {side: texts / f"train.{code}" for side, code in (("source", "en"), ("target", "de"))}
     work = Workshop(texts / "run", BestTexts(files, files, {}, None), **given)
-    found = BEST_STEPS["twin"].missing(work)
-    assert why in found and bool(found) is bool(why)
-    assert bool(BEST_STEPS["self_taught"].missing(work)) is not bool(found)
+    with pytest.raises(NoGainError, match=re.escape(why)):
+        BEST_STEPS["twin"].make("twin", work, 1.0)
 
 
-@pytest.mark.parametrize(("threads", "alone"), [("auto", True), (1, False)])
-def test_a_network_that_was_begun_alone_stays_so(beside, monkeypatch, threads, alone):
+@pytest.mark.parametrize(("seconds", "twin"), [(0.001, True), (10.0, False)])
+def test_a_second_network_needs_time_for_many_epochs(beside, monkeypatch, seconds, twin):
+    pace_of(monkeypatch, seconds)
+    work, _ = beside
+    monkeypatch.setattr(networks, "MANY_PAIRS", 100)
+    work.changes = ["model.dim=16"]
+    assert networks._has_twin(work, 60.0) is twin
+
+
+@pytest.mark.parametrize(("threads", "twin"), [("auto", False), (1, True)])
+def test_a_network_that_was_begun_alone_stays_so(beside, monkeypatch, threads, twin):
     work, _ = beside
     monkeypatch.setattr(networks, "MANY_PAIRS", 100)
     begun(work, "network", read_experiment(None, [*work.texts.data(), *SHORT, f"training.threads={threads}"]))
-    assert bool(BEST_STEPS["twin"].missing(work)) is alone
+    assert networks._has_twin(work, 60.0) is twin

@@ -18,8 +18,8 @@ from regard.text.gettext_messages import (
     MessageError,
     PluralRule,
     declared_charset,
+    header_language,
     header_of,
-    language_of,
     plurals_of,
     read_messages,
     without_mnemonic,
@@ -79,7 +79,7 @@ def read_po(path: Path, languages: tuple[str, ...] | None = None) -> Iterator[tu
         raise DataError(path, str(error)) from error
     head = header_of(messages)
     header = head.texts["msgstr"] if head else ""
-    said = language_of(header)
+    said = header_language(header)
     if said and languages and bare_language(said) != bare_language(languages[-1]):
         raise DataError(path, f"is in '{said}', by its header, not in '{languages[-1]}'")
     texts = [one for one in messages if one.texts["msgid"]]

@@ -19,21 +19,21 @@ from regard.documents.text_spans import unspaced
 from regard.results import Prediction
 from regard.text.gettext_messages import (
     CHARSET,
-    CONTROLS,
+    ESCAPED_CONTROLS,
     GettextMessage,
     MessageError,
     Mnemonic,
     PluralRule,
     declared_charset,
+    header_language,
     header_of,
-    language_of,
     plurals_of,
     read_messages,
     without_mnemonic,
 )
 
 _OPEN_LANGUAGE = re.compile(r'^("Language:)[ \t]*(\\n")')
-_ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', **{sign: f"\\{name}" for name, sign in CONTROLS.items()}})
+_ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', **{sign: f"\\{name}" for name, sign in ESCAPED_CONTROLS.items()}})
 _WIDTH = 79  # columns of a line
 _PUNCTUATION = re.compile(r"(?<![\s.…:：。])[\s.…:：。]*+\Z")
 _AGAIN = "to translate them again, first: msgattrib --clear-fuzzy --empty FILE"  # a program of gettext
@@ -60,7 +60,7 @@ def po_file(data: bytes, language: str | None) -> FileDocument:
         texts = (with_mnemonic(text, mnemonic) for text, (_, mnemonic) in zip(found, stripped, strict=True))
         return encode_text(writer.written(waiting, texts, pair), encoding, CHARSET, "replace")
 
-    said, fuzzy = language_of(header), sum(entry.is_fuzzy(lines) for entry in entries)
+    said, fuzzy = header_language(header), sum(entry.is_fuzzy(lines) for entry in entries)
     notes = [f"{fuzzy:,} fuzzy messages keep their translations ({_AGAIN})"] if fuzzy else []
     return join_documents(documents, rebuild, [(None, said)] if said else (), notes)
 

@@ -17,7 +17,7 @@ from regard.errors import ConfigError
 from regard.experiment import SETTINGS_FILE, Experiment, plan_experiment
 from regard.experiment.data import CORPORA
 from regard.experiment.huggingface import is_huggingface
-from regard.experiment.sizes import COPIES, FEW_PAIRS, MANY_PAIRS
+from regard.experiment.sizes import COPIES, FEW_PAIRS, MANY_PAIRS, SENTENCE_PIECES
 from regard.experiment.time_plan import means_cpu
 from regard.recipes.back_translation import BACK_TAG
 from regard.recipes.best.pairs import write_lines
@@ -33,6 +33,7 @@ _ORIGINALS = 0.4  # least share of pairs of the user among the batches that are 
 _RECOMBINED = 0.35  # share of the batches that are recombined pairs, beside those of a teacher
 _WRITING = 0.35  # share of a step's time in which a teacher writes
 _TAUGHT, _MOST_SOURCES = 0.2, 30_000  # the same for recombined sources, and how many at most
+_TWIN_EPOCHS = 25.0  # of 29,000 pairs: after 17 a second network and as many more updates were equal
 _QUICK = 10  # candidates of a teacher that ranks them
 Corpora = Mapping[str, Mapping[str, Path]]  # name → column → file
 
@@ -134,19 +135,16 @@ class Network(BestStep):
             corpora = {name: work.synthetic(name, teacher, lines, "target", _TAUGHT * seconds)}
             notes.append(f"{count_lines(corpora[name]['source']):,} recombined sources translated by {teacher.name}")
         left = max(0.0, seconds - time.monotonic() + start)
-        train_network(name, work, left, corpora, "" if without_twin(work) else TWIN_STEP)
+        train_network(name, work, left, corpora, TWIN_STEP if _has_twin(work, left) else "")
         return ", ".join(notes)
 
 
 TWIN_STEP = "twin"
 
 
-def without_twin(work: Workshop) -> str:
-    """Return why no second network is trained beside the first; "" where one is: of many pairs, on a core of its own.
-
-    Two trainings side by side make more updates than one on all cores, and the mean of two networks is better.
-    """
-    given, first = parse_changes(work.changes), work.run("network")
+def _without_twin(work: Workshop) -> str:
+    """Return why no second network can be trained beside the first; "" where one can."""
+    given = parse_changes(work.changes)
     training = given.get("training")
     if work.start is not None:
         return "networks begin with another run (--from)"
@@ -155,8 +153,27 @@ def without_twin(work: Workshop) -> str:
     chosen = isinstance(training, Mapping) and "threads" in training
     if chosen or torch.get_num_threads() < 2 or not means_cpu(str(given.get("device", "auto"))):
         return "two networks at once need two threads of a CPU, and training.threads left open"
-    alone = (first / SETTINGS_FILE).is_file() and Run.open(first).experiment.training.threads == "auto"
-    return "the network was begun without it" if alone else ""
+    return ""
+
+
+def _has_twin(work: Workshop, seconds: float) -> bool:
+    """Return whether a second network is trained beside the first.
+
+    Two trainings side by side make more updates than one on all cores. The mean of two networks gains more than the
+    updates that each loses, once each reads the pairs often enough.
+    """
+    first = work.run("network")
+    if _without_twin(work):
+        return False
+    if (first / SETTINGS_FILE).is_file():  # as it was begun
+        return Run.open(first).experiment.training.threads != "auto"
+    half = [f"training.max_minutes={seconds / 60:.3f}", f"training.threads={torch.get_num_threads() // 2}"]
+    try:
+        experiment, updates = plan_experiment(None, [*work.texts.data(), *half, *work.changes], say=lambda line: None)
+    except ConfigError:  # as the training itself reports
+        return False
+    pieces = SENTENCE_PIECES * count_lines(work.texts.train["source"])
+    return (updates or 0) * (experiment.training.batch_tokens or 0) >= _TWIN_EPOCHS * pieces
 
 
 class Twin(BestStep):
@@ -166,11 +183,11 @@ class Twin(BestStep):
     family: ClassVar[Family] = "network"
     fraction = 0.02
 
-    def missing(self, work: Workshop) -> str:
-        return without_twin(work)
-
     def make(self, name: str, work: Workshop, seconds: float) -> str:
-        if not RunFolder(work.run(name)).finished:
+        folder = RunFolder(work.run(name))
+        if not (folder.path / SETTINGS_FILE).is_file():
+            raise NoGainError(_without_twin(work) or "in this time, more updates of one network gain more")
+        if not folder.finished:
             raise NoGainError("its training did not finish")
         return ""
 
@@ -221,10 +238,9 @@ class SelfTaught(BestStep):
     family: ClassVar[Family] = "network"
     fraction = 0.1
 
-    def missing(self, work: Workshop) -> str:
-        return "" if without_twin(work) else f"replaced by {TWIN_STEP}: two networks are trained instead"
-
     def make(self, name: str, work: Workshop, seconds: float) -> str:
+        if RunFolder(work.run(TWIN_STEP)).finished:
+            raise NoGainError(f"replaced by {TWIN_STEP}: two networks write together instead")
         teacher = work.needed("network")
         return taught(name, work, seconds, teacher, work.texts.train["source"])
 

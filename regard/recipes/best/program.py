@@ -22,7 +22,7 @@ from regard.recipes.best.networks import hopeless_network
 from regard.recipes.best.page import best_page, best_report, step_outcome, without_networks
 from regard.recipes.best.pairs import BestTexts, dev_size, made_texts, make_texts
 from regard.recipes.best.phrases import MEASURED_PAIRS, PATIENCE, PhraseTimes, measured_times, times_of
-from regard.recipes.best.step import NO_TIME, NoGainError, StepResult
+from regard.recipes.best.step import NO_TIME, BestStep, NoGainError, StepResult
 from regard.recipes.best.steps import BEST_STEPS
 from regard.recipes.best.workshop import Workshop, copied_run
 from regard.recipes.spent_time import SpentTime
@@ -223,9 +223,8 @@ def _try(work: Workshop, state: _State, seconds: float, say: Say) -> None:
     """
     left_out, known = state.left_out, {one.step for one in work.results}
     steps = {name: step for name, step in BEST_STEPS.items() if name not in known}
-    missing = {name: why for name, step in steps.items() if (why := step.missing(work))}
-    left_out |= missing
-    steps = {name: step for name, step in steps.items() if name not in missing}
+    left_out |= {name: f"no --text-{step.text} was given" for name, step in steps.items() if not _has_text(step, work)}
+    steps = {name: step for name, step in steps.items() if _has_text(step, work)}
     hopeless = ""
     if "network" in steps and "phrases" in BEST_STEPS:
         share = steps["network"].fraction / sum(one.fraction for one in steps.values())
@@ -261,6 +260,10 @@ def _try(work: Workshop, state: _State, seconds: float, say: Say) -> None:
         state.results = work.results
         state.save()
         say(_outcome(found))
+
+
+def _has_text(step: BestStep, work: Workshop) -> bool:
+    return step.text is None or step.text in work.texts.more
 
 
 def _outcome(one: StepResult) -> str:

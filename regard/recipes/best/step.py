@@ -38,10 +38,6 @@ class BestStep(ABC):
     fraction: ClassVar[float]  # of the time, against the fractions of the steps that are still to come
     text: ClassVar[Literal["source", "target"] | None] = None  # language of the further text that it needs
 
-    def missing(self, work: "Workshop") -> str:
-        """Return why it cannot be tried; "" where it can."""
-        return "" if self.text is None or self.text in work.texts.more else f"no --text-{self.text} was given"
-
     @abstractmethod
     def make(self, name: str, work: "Workshop", seconds: float) -> str:
         """Make the run `work.run(name)` in about `seconds`; return a note for the page.

@@ -7,7 +7,7 @@ from pathlib import Path
 from regard.experiment import PARTS
 from regard.experiment.settings_help import Described, describe, settings_of
 from regard.experiment.sizes import DATA_SIZES, MANY_PAIRS, SHORT_TRAINING, defaults_for
-from regard.experiment.time_plan import FEW_EPOCHS, LONG_UPDATES, MIN_UPDATES, SHORT_UPDATES
+from regard.experiment.time_plan import FEW_EPOCHS, LONG_UPDATES, MIN_UPDATES, SHORT_UPDATES, WIDE_UPDATES
 from regard.registry import Registry
 from regard.reports.table import cells, code, prose
 
@@ -119,7 +119,8 @@ def _by_pairs() -> Iterator[str]:
     yield (
         "`regard train --source a --target b` takes these settings where neither the command nor a config gives them; "
         "with `--minutes` it takes the largest row that has enough updates in that time, prints it, and shortens the "
-        f"warm-up. Enough are {LONG_UPDATES:,} for the rows of {MANY_PAIRS:,} pairs and more, {SHORT_UPDATES:,} for a "
+        f"warm-up. Enough are {LONG_UPDATES:,} from {MANY_PAIRS:,} pairs on, {WIDE_UPDATES:,} for wider networks, "
+        f"{SHORT_UPDATES:,} for a "
         "short training of as many, whose rate falls in a line to 0 at the end of the time, and "
         f"{MIN_UPDATES:,} for the others; the dropout is 0.1 below {FEW_EPOCHS} epochs. Early stopping may end a "
         "training before its updates.\n"
