@@ -20,7 +20,7 @@ PairsAndSettings = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="[FILES] [KEY=VALUE...]",
-        help="Two text files, or one table of pairs (.tsv .csv .jsonl), and setting overrides of the networks.",
+        help="Two text files, or one file of pairs (.tsv .csv .jsonl .tmx .po), and setting overrides of the networks.",
     ),
 ]
 PairsSource = Annotated[Path | None, data_option(help="Source text to train on, one sentence a line.")]

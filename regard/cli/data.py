@@ -38,7 +38,8 @@ def get_command(
 
 
 CheckedFiles = Annotated[
-    list[Path], typer.Argument(metavar="FILES", help="Two text files, or one table of pairs (.tsv, .csv, .jsonl).")
+    list[Path],
+    typer.Argument(metavar="FILES", help="Two text files, or one file of pairs (.tsv, .csv, .jsonl, .tmx, .po)."),
 ]
 Threshold = Annotated[
     float, number_option(min=0.0, max=1.0, help="Minimum severity at which a pair is dropped (0 to 1).")

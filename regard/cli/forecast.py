@@ -12,7 +12,7 @@ from regard.cli.options import Json, Plot, Quiet, number_option
 
 PairFiles = Annotated[
     list[Path] | None,
-    typer.Argument(metavar="[FILES]", help="Two text files, or one table of pairs (.tsv, .csv, .jsonl)."),
+    typer.Argument(metavar="[FILES]", help="Two text files, or one file of pairs (.tsv, .csv, .jsonl, .tmx, .po)."),
 ]
 ForecastMinutes = Annotated[float, number_option(min=0.01, help="Time limit of the training to forecast.")]
 

@@ -158,3 +158,12 @@ def without_mnemonic(text: str) -> tuple[str, Mnemonic | None]:
         return text, None
     place = found[0].start()
     return text[:place] + text[place + 1 :], Mnemonic(found[0][0], text[place + 1])
+
+
+def without_mnemonics(source: str, target: str) -> tuple[str, str]:
+    """Return a text and its translation without the mnemonic of the text, also in brackets: 打开(&O)."""
+    plain, mnemonic = without_mnemonic(source)
+    if mnemonic is None or target.count(mnemonic.sign) != 1:
+        return plain, target
+    sign = re.escape(mnemonic.sign)
+    return plain, re.sub(rf"\s?[(（]{sign}\w[)）]|{sign}(?=\w)", "", target)

@@ -56,6 +56,17 @@ def test_all_commands_read_the_first_line_alike(tmp_path, first, count):
     assert not kept.reader("train").settings["header"]
 
 
+def test_files_of_pairs_of_any_kind_are_read(tmp_path):
+    unit = '<tu><tuv xml:lang="en"><seg>a dog</seg></tuv><tuv xml:lang="de"><seg>ein Hund</seg></tuv></tu>'
+    for name, text in {
+        "a.tsv": "a dog\tein Hund\n",
+        "a.tmx": f"<tmx><body>{unit}</body></tmx>",
+        "a.po": 'msgid "a dog"\nmsgstr "ein Hund"\n',
+    }.items():
+        (tmp_path / name).write_text(text)
+        assert read_text_pairs([tmp_path / name]) == [("a dog", "ein Hund")]
+
+
 def test_the_check_reports_the_column_names(tmp_path):
     done = regard("data", "check", table(tmp_path, ("en", "de")))
     assert "pairs.tsv: first line read as column names: en, de" in done.said

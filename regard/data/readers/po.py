@@ -22,7 +22,7 @@ from regard.text.gettext_messages import (
     header_of,
     plurals_of,
     read_messages,
-    without_mnemonic,
+    without_mnemonics,
 )
 from regard.text.language_codes import bare_language
 
@@ -87,8 +87,9 @@ def read_po(path: Path, languages: tuple[str, ...] | None = None) -> Iterator[tu
         raise DataError(path, "there is no message (msgid) in it")
     rule = PluralRule.of(*plurals_of(header))
     for one in texts:
-        for source, target in _pairs(one, rule):
-            yield one.begin + 1, _plain(source), _plain(target), one.is_fuzzy(lines)
+        for pair in _pairs(one, rule):
+            source, target = map(_line, without_mnemonics(*pair))
+            yield one.begin + 1, source, target, one.is_fuzzy(lines)
 
 
 def _pairs(message: GettextMessage, rule: PluralRule) -> Iterator[tuple[str, str]]:
@@ -103,6 +104,5 @@ def _pairs(message: GettextMessage, rule: PluralRule) -> Iterator[tuple[str, str
     yield texts["msgid_plural"], texts.get(f"msgstr[{min(rule.many, forms - 1)}]", "")
 
 
-def _plain(text: str) -> str:
-    """A text on one line, without a mnemonic."""
-    return LINE_ENDS.sub(" ", without_mnemonic(text)[0]).strip(" ")
+def _line(text: str) -> str:
+    return LINE_ENDS.sub(" ", text).strip(" ")

@@ -42,7 +42,7 @@ _NETWORK_SECONDS = 60.0 * BEST_MINUTES  # in which a network learns something, w
 class BestRequest(NamedTuple):
     """Texts, folder and minutes of a search."""
 
-    pairs: Sequence[Path]  # two text files, or one table of pairs
+    pairs: Sequence[Path]  # two text files, or one file of pairs
     folder: Path
     minutes: float  # on the wall, over all calls
     dev: Sequence[Path] = ()

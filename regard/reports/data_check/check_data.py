@@ -27,6 +27,7 @@ from regard.text.column_names import column_names, names_line
 
 SLOW = 1.0  # seconds of a check, beyond which it is reported while it runs
 _SIDES = ("source", "target")
+_FILES_OF_PAIRS = ("tsv", "csv", "jsonl", "tmx", "po")
 
 
 class PairFault(NamedTuple):
@@ -57,17 +58,18 @@ def read_text_pairs(files: Sequence[Path], say: Say = lambda line: None) -> list
 
 
 def read_numbered_pairs(files: Sequence[Path], say: Say = lambda line: None) -> list[tuple[int, TextPair]]:
-    """Return the pairs of two text files, or of one table with a pair a line (.tsv, .csv, .jsonl), with their lines.
+    """Return the pairs of two text files, or of one file of pairs (.tsv, .csv, .jsonl, .tmx, .po), with their lines.
 
     A first line of column names is left out, and reported. Raises RegardError for files that cannot be read, do not
     fit each other, or are empty.
     """
     if len(files) == 2:
         choice = _parallel(files)
-    elif len(files) == 1 and (kind := files[0].suffix.removeprefix(".")) in ("tsv", "csv", "jsonl"):
+    elif len(files) == 1 and (kind := files[0].suffix.removeprefix(".")) in _FILES_OF_PAIRS:
         choice = Choice(kind, {"file": str(files[0])})
     else:
-        raise ConfigError("FILES", "expected two text files, or one table of pairs (.tsv, .csv, .jsonl)")
+        kinds = ", ".join(f".{kind}" for kind in _FILES_OF_PAIRS)
+        raise ConfigError("FILES", f"expected two text files, or one file of pairs ({kinds})")
     for file in files:
         if not file.is_file():
             raise DataError(file, "there is no such file")

@@ -128,3 +128,15 @@ def test_another_language_and_wrong_settings_are_refused(tmp_path):
     for settings in ({"languages": ("pl",)}, {"columns": ("text",)}):
         with pytest.raises(ConfigError):
             reader(tmp_path / "pl.po", HEAD + MESSAGES, **settings)
+
+
+@pytest.mark.parametrize(("source", "target", "found"), [
+    ("_Open", "Ö_ffnen", ("Open", "Öffnen")),
+    ("&Open...", "打开(&O)...", ("Open...", "打开...")),
+    ("E&xit", "Ende", ("Exit", "Ende")),
+    ("&A", "&nbsp;&B", ("A", "&nbsp;&B")),  # two signs: which of them is unknown
+    ("file_name", "Datei_name", ("file_name", "Datei_name")),
+])  # fmt: skip
+def test_signs_of_mnemonics_are_left_out(tmp_path, source, target, found):
+    ((_, *texts),) = rows(reader(tmp_path / "x.po", f'msgid "{source}"\nmsgstr "{target}"\n'))
+    assert tuple(texts) == found
