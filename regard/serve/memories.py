@@ -286,17 +286,15 @@ class Memories:
         return [*self._pairs]
 
     def check(self, served: Iterable[tuple[str, ...]]) -> None:
-        """Raise ConfigError for a memory of languages, in normal form, that no model translates."""
+        """Log a warning for a memory of languages, in normal form, that no model translates."""
         translated = [*dict.fromkeys(filter(None, served))]
+        problem = "--memory '%s' is %s, which no run translates (the runs: %s): only /tmserver answers from it"
         for pair, memory in self._pairs.items():
             if pair not in translated:
                 named, others = (
                     ", ".join(" → ".join(map(outward, one)) for one in some) for some in ([pair], translated)
                 )
-                problem = (
-                    f"'{memory.path}' is {named}, which no run translates; the runs have {others or 'no languages'}"
-                )
-                raise ConfigError("--memory", problem, "a memory of the same languages, or leave it out")
+                _LOG.warning(problem, memory.path, named, others or "no languages")
 
     def of(self, source: str, target: str) -> ServedMemory | None:
         """Return the memory of a pair of languages, in any spelling; None where there is none."""

@@ -30,7 +30,7 @@ class GettextMessage:
 
     pieces: dict[str, list[str]] = field(default_factory=dict)  # of its texts, by key
     lines: dict[str, tuple[int, int]] = field(default_factory=dict)
-    flags: int | None = None  # the line of its flags
+    flags: list[int] = field(default_factory=list)  # the lines of its flags
 
     @cached_property
     def texts(self) -> dict[str, str]:
@@ -48,9 +48,8 @@ class GettextMessage:
 
     def is_fuzzy(self, lines: Sequence[str]) -> bool:
         """Return whether it is a message, not the header, with a translation that is marked as fuzzy."""
-        return (
-            self.flags is not None and "fuzzy" in lines[self.flags] and bool(self.texts["msgid"]) and not self.waits()
-        )
+        flagged = any("fuzzy" in lines[number] for number in self.flags)
+        return flagged and bool(self.texts["msgid"]) and not self.waits()
 
     def waits(self) -> bool:
         """Return whether it has no translation; the header has one."""
@@ -78,7 +77,10 @@ def read_messages(lines: Sequence[str]) -> Iterator[GettextMessage]:
             yield entry
             entry, key = GettextMessage(), ""
         if comment:
-            entry.flags = number if bare.startswith("#,") else entry.flags
+            if bare.startswith("#,"):
+                entry.flags.append(number)
+            elif bare.startswith("#~"):  # the flags before are those of an obsolete message
+                entry.flags.clear()
         elif text is not None and (text[1] or key):
             key = text[1] or key
             if text[1] in entry.pieces:
@@ -166,4 +168,10 @@ def without_mnemonics(source: str, target: str) -> tuple[str, str]:
     if mnemonic is None or target.count(mnemonic.sign) != 1:
         return plain, target
     sign = re.escape(mnemonic.sign)
-    return plain, re.sub(rf"\s?[(（]{sign}\w[)）]|{sign}(?=\w)", "", target)
+    apart = re.search(rf"\s?[(（]{sign}\w[)）]|(?<!\w){sign}(?=[^\W\d_])(?!\w{{1,30}};)", target)
+    within = re.search(rf"(?<!\w)([^\W\d_]+){sign}([^\W\d_]+)(?![\w;])", target)  # Ö_ffnen, not my_id or R&D
+    if apart:
+        target = target[: apart.start()] + target[apart.end() :]
+    elif within and within[1][0].isupper() and within[2][0].islower():
+        target = target.replace(mnemonic.sign, "")
+    return plain, target

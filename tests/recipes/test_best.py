@@ -193,7 +193,7 @@ def test_what_is_wrong_is_told_in_a_line_before_anything_is_written(texts, monke
     found += unsaid(regard("best", texts / "train.en", *options(texts)), "--source: the pairs are named twice")
     three = [texts / "train.en", texts / "train.de", texts / "dev.en"]
     found += unsaid(regard("best", *three), "dev.en: is a third file", "two text files, or one table")
-    found += unsaid(regard("best", texts / "train.en"), "FILES: expected two text files, or one table")
+    found += unsaid(regard("best", texts / "train.en"), "FILES: expected two text files, or one file")
     shutil.rmtree(texts / "run")
     (texts / "run").mkdir()
     (texts / "run" / "mine").touch()
@@ -378,7 +378,7 @@ def test_every_step_has_chinese_words():
         "networks begin with another run (--from)",
         "there are fewer than 20,000 pairs",
         "two networks at once need two threads of a CPU, and training.threads left open",
-        "in this time, more updates of one network gain more",
+        "the time is too short for two, or was not planned",
         "its training did not finish",
         "replaced by twin: two networks write together instead",
     )

@@ -315,7 +315,7 @@ def test_a_late_second_training_is_not_waited_for(beside, monkeypatch):
 
 
 @pytest.mark.parametrize(("pairs", "threads", "given", "why"), [
-    (100, 2, {}, "more updates of one network"),
+    (100, 2, {}, "too short for two"),
     (121, 2, {}, "fewer than 121 pairs"),
     (100, 1, {}, "two threads"),
     (100, 2, {"start": Path("a run")}, "--from"),
@@ -327,6 +327,9 @@ def test_a_second_network_needs_many_pairs_and_a_core_of_its_own(texts, monkeypa
     monkeypatch.setattr(networks.torch, "get_num_threads", lambda: threads)
     files = {side: texts / f"train.{code}" for side, code in (("source", "en"), ("target", "de"))}
     work = Workshop(texts / "run", BestTexts(files, files, {}, None), **given)
+    with pytest.raises(NoGainError, match="no network to begin with"):
+        BEST_STEPS["twin"].make("twin", work, 1.0)
+    begun(work, "network", read_experiment(None, [*work.texts.data(), *SHORT]))
     with pytest.raises(NoGainError, match=re.escape(why)):
         BEST_STEPS["twin"].make("twin", work, 1.0)
 
@@ -338,6 +341,8 @@ def test_a_second_network_needs_time_for_many_epochs(beside, monkeypatch, second
     monkeypatch.setattr(networks, "MANY_PAIRS", 100)
     work.changes = ["model.dim=16"]
     assert networks._has_twin(work, 60.0) is twin
+    work.changes.append("training.max_epochs=24")
+    assert not networks._has_twin(work, 60.0)
 
 
 @pytest.mark.parametrize(("threads", "twin"), [("auto", False), (1, True)])

@@ -248,7 +248,7 @@ def test_text_of_two_languages_alone(files):
     ("words", "line"),
     [
         ([], "without pairs, text of both languages is needed"),
-        (["{}/a.en"], "expected two text files, or one table"),
+        (["{}/a.en"], "expected two text files, or one file"),
         (["{}/a.en", "{}/short.de"], "short.de has 1"),
         (["{}/empty.en", "{}/empty.en"], "the file is empty"),
         (["--source", "{}/a.en"], "--target: must be given"),

@@ -86,10 +86,11 @@ class _Writer:
                 lines[first : last + 1] = [""] * (last + 1 - first)
             place = entry.lines[entry.targets()[0]][0]
             lines[place] = "".join(self._message(key, text) for key, text in forms.items())
-            if entry.flags is None:
+            if not entry.flags:
                 lines[entry.begin] = f"#, fuzzy{self.end}{lines[entry.begin]}"
-            elif "fuzzy" not in lines[entry.flags]:
-                lines[entry.flags] = lines[entry.flags].replace("#,", "#, fuzzy,", 1)
+            elif not any("fuzzy" in lines[number] for number in entry.flags):
+                first = entry.flags[0]
+                lines[first] = lines[first].replace("#,", "#, fuzzy,", 1)
         return head + "".join(lines)
 
     def _label(self, lines: list[str], code: str) -> tuple[PluralRule, str]:

@@ -1,6 +1,7 @@
 """Steps of `regard best` that train a network: on pairs, and on what other translators write."""
 
 import json
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -169,11 +170,13 @@ def _has_twin(work: Workshop, seconds: float) -> bool:
         return Run.open(first).experiment.training.threads != "auto"
     half = [f"training.max_minutes={seconds / 60:.3f}", f"training.threads={torch.get_num_threads() // 2}"]
     try:
-        experiment, updates = plan_experiment(None, [*work.texts.data(), *half, *work.changes], say=lambda line: None)
+        experiment, planned = plan_experiment(None, [*work.texts.data(), *half, *work.changes], say=lambda line: None)
     except ConfigError:  # as the training itself reports
         return False
-    pieces = SENTENCE_PIECES * count_lines(work.texts.train["source"])
-    return (updates or 0) * (experiment.training.batch_tokens or 0) >= _TWIN_EPOCHS * pieces
+    training, pieces = experiment.training, SENTENCE_PIECES * count_lines(work.texts.train["source"])
+    updates = min(planned or 0, training.max_updates or math.inf)
+    epochs = min(updates * (training.batch_tokens or 0) / pieces, training.max_epochs or math.inf)
+    return epochs >= _TWIN_EPOCHS
 
 
 class Twin(BestStep):
@@ -186,7 +189,9 @@ class Twin(BestStep):
     def make(self, name: str, work: Workshop, seconds: float) -> str:
         folder = RunFolder(work.run(name))
         if not (folder.path / SETTINGS_FILE).is_file():
-            raise NoGainError(_without_twin(work) or "in this time, more updates of one network gain more")
+            if not (work.run("network") / SETTINGS_FILE).is_file():
+                work.needed("network")
+            raise NoGainError(_without_twin(work) or "the time is too short for two, or was not planned")
         if not folder.finished:
             raise NoGainError("its training did not finish")
         return ""

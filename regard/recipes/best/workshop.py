@@ -34,6 +34,7 @@ from regard.training.interrupt import Interrupted, listening_to_signals
 CHUNK = 64  # lines that are translated until the clock is read again
 REPORT_SECONDS = 15.0  # between lines of progress
 _WATCH_SECONDS = 0.2  # between two questions to a process whether it has ended
+_SAVE_SECONDS = 300.0  # that a training may take to end at its next update, validation included, and to save
 _LATE, _LATE_SECONDS = 0.2, 60.0  # of its time: how much later a second network may end than the first, and the least
 _COMPARED = 200  # dev lines by which a run to start from is compared with phrases
 _NOT_COPIED = ("data", ".lock")  # of a run: what only a training that goes on needs
@@ -198,7 +199,7 @@ class Workshop:
         finally:
             child.ask_to_end()
             try:
-                self._wait(child, "a training was saved")
+                self._wait(child, "a training was saved", _SAVE_SECONDS)
             finally:
                 child.end()
 

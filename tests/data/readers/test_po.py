@@ -134,9 +134,22 @@ def test_another_language_and_wrong_settings_are_refused(tmp_path):
     ("_Open", "Ö_ffnen", ("Open", "Öffnen")),
     ("&Open...", "打开(&O)...", ("Open...", "打开...")),
     ("E&xit", "Ende", ("Exit", "Ende")),
+    ("Save _As", "Enregistrer sous my_id", ("Save As", "Enregistrer sous my_id")),
+    ("&Save", "Enregistrer&nbsp;!", ("Save", "Enregistrer&nbsp;!")),
+    ("&Save", "R&D sichern", ("Save", "R&D sichern")),
     ("&A", "&nbsp;&B", ("A", "&nbsp;&B")),  # two signs: which of them is unknown
     ("file_name", "Datei_name", ("file_name", "Datei_name")),
 ])  # fmt: skip
 def test_signs_of_mnemonics_are_left_out(tmp_path, source, target, found):
     ((_, *texts),) = rows(reader(tmp_path / "x.po", f'msgid "{source}"\nmsgstr "{target}"\n'))
     assert tuple(texts) == found
+
+
+@pytest.mark.parametrize(("flags", "target"), [
+    ("#, fuzzy\n#, c-format\n", ""),
+    ("#, c-format\n#, fuzzy\n", ""),
+    ("#, fuzzy\n#~ msgid \"old\"\n#~ msgstr \"alt\"\n\n", "gut"),
+])  # fmt: skip
+def test_flags_are_those_of_the_message_below(tmp_path, flags, target):
+    ((_, _, found),) = rows(reader(tmp_path / "x.po", f'{flags}msgid "good"\nmsgstr "gut"\n'))
+    assert found == target

@@ -11,11 +11,9 @@ from questions import ask, plain
 
 from regard.errors import ConfigError, DataError
 from regard.memory import TranslationMemory, TranslationUnit
-from regard.serve.engine.engines import Engines
 from regard.serve.engine.faults import TooLate
 from regard.serve.memories import Memories, MemoryQuery, ServedMemory
 from regard.serve.security import Keys
-from regard.serve.service import Service
 from regard.serve.settings import Settings
 
 
@@ -48,25 +46,15 @@ def test_two_memories_of_one_pair_are_refused(place, tmp_path):
         Memories([tmp_path / "gone.memory"], 70)
 
 
-def test_a_memory_that_no_run_can_use_is_refused(place):
+def test_a_memory_that_no_run_can_use_is_reported(place, caplog):
     memories = Memories([place], 70)
     memories.check([("de", "en"), ("en", "de")])
-    with pytest.raises(
-        ConfigError, match=r"en-de\.memory' is en → de, which no run translates; the runs have de → en \("
-    ):
-        memories.check([("de", "en"), ()])
-    failed: list[BaseException] = []
-
-    async def start():
-        engine = KnownEngine("de", "en")
-        service = Service(Settings(memories=(place,)), Engines([engine]), failed.append, make_detector=lambda _: None)
-        service.start()
-        await service.started()
-        await service.stop()
-        return service.ready
-
-    assert not asyncio.run(start())
-    assert isinstance(failed[0], ConfigError)
+    assert not caplog.records
+    memories.check([("de", "en"), ()])
+    assert "is en → de, which no run translates (the runs: de → en):" in caplog.text
+    caplog.clear()
+    with served([KnownEngine("de", "en")], Settings(memories=(place,))):
+        assert "which no run translates" in caplog.text
 
 
 def test_an_added_segment_is_found_next(place):
