@@ -79,7 +79,7 @@ def read_messages(lines: Sequence[str]) -> Iterator[GettextMessage]:
         if comment:
             if bare.startswith("#,"):
                 entry.flags.append(number)
-            elif bare.startswith("#~"):  # the flags before are those of an obsolete message
+            elif bare.startswith("#~"):  # the flags before belong to an obsolete message
                 entry.flags.clear()
         elif text is not None and (text[1] or key):
             key = text[1] or key

@@ -84,7 +84,7 @@ def read_po(path: Path, languages: tuple[str, ...] | None = None) -> Iterator[tu
         raise DataError(path, f"is in '{said}', by its header, not in '{languages[-1]}'")
     texts = [one for one in messages if one.texts["msgid"]]
     if not texts:
-        raise DataError(path, "there is no message (msgid) in it")
+        raise DataError(path, "has no message (msgid)")
     rule = PluralRule.of(*plurals_of(header))
     for one in texts:
         for pair in _pairs(one, rule):
@@ -93,7 +93,7 @@ def read_po(path: Path, languages: tuple[str, ...] | None = None) -> Iterator[tu
 
 
 def _pairs(message: GettextMessage, rule: PluralRule) -> Iterator[tuple[str, str]]:
-    """Source and translation; of a plural, those of its forms."""
+    """Source and translation: one pair, or the pairs of a plural."""
     texts = message.texts
     if "msgid_plural" not in texts:
         yield texts["msgid"], texts.get("msgstr", "")
