@@ -26,6 +26,11 @@ def unpacked_name(path: Path | str) -> str:
     return re.sub(r"\.(gz|zst)$", "", str(path))
 
 
+def file_kind(path: Path | str) -> str:
+    """Return the ending of a file's name without its compression, in lower case: `pairs.TSV.gz` → `tsv`."""
+    return Path(unpacked_name(path)).suffix.removeprefix(".").lower()
+
+
 def write_packed(path: Path) -> TextIO:
     """Open a file for text to be written into it, UTF-8."""
     return io.TextIOWrapper(open_packed(path, "wb"), encoding="utf-8")

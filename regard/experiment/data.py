@@ -14,7 +14,7 @@ from regard.config.bounds import Fraction, NotNegative, Positive, Seed, Size
 from regard.data.readers import READERS
 from regard.data.transforms import TRANSFORMS
 from regard.errors import ConfigError, Fault, nearest
-from regard.packed import unpacked_name
+from regard.packed import file_kind
 from regard.registry import Choice
 
 _Part = Literal["train", "dev", "test"]
@@ -34,8 +34,7 @@ def by_ending(text: str) -> Mapping[str, Any] | None:
     """Return the reader of a file by its ending (`pairs.tsv.gz` → `tsv`), `folders` for a folder; None without one."""
     if Path(text).is_dir():
         return {"name": FOLDERS, "folder": text}
-    ending = Path(unpacked_name(text)).suffix.removeprefix(".")
-    row = READERS.find(ending)
+    row = READERS.find(file_kind(text))
     return None if row is None else {"name": row.name, **row.settings, "file": text}
 
 
@@ -376,7 +375,7 @@ def _wanted(part: str, columns: Sequence[str]) -> str:
 
 
 def _ending(path: Any) -> str | None:
-    ending = "" if path is None else Path(unpacked_name(path)).suffix.removeprefix(".")
+    ending = "" if path is None else file_kind(path)
     return ending if ending.isalpha() and len(ending) in (2, 3) and ending not in NO_LANGUAGES else None
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from regard.attention.recipes import as_yaml
 from regard.config import merge, quoted
-from regard.data.readers import READERS, reader_class
+from regard.data.readers import FILES_OF_LANGUAGES, READERS, reader_class
 from regard.data.readers.conll import conll_sentences
 from regard.errors import ConfigError
 from regard.experiment.data import CORPORA, DATA_PARTS, ROUTES, by_ending
@@ -109,7 +109,7 @@ def text_settings(text: str, task: str = "", *, before: str = "") -> tuple[list[
         found_task, data = default_task_of("conll"), [f"data.train={{name: conll, file: {quoted(text)}}}"]
     elif found_task is not None:
         found_task, data = task_class(found_task).files.task(path, kind) or found_task, [f"data.train={quoted(text)}"]
-    elif kind in ("tmx", "po"):
+    elif kind in FILES_OF_LANGUAGES:
         found_task, data = "translation", [f"data.train={quoted(text)}"]
     else:
         goes_on = before and _parts_of_text(task_class(before), text) is not None

@@ -10,14 +10,14 @@ from xml.sax.saxutils import escape, quoteattr
 
 from regard.config import Choice
 from regard.config.atomic_write import staged
-from regard.data.readers import READERS, reader_class
+from regard.data.readers import FILES_OF_PAIRS, READERS, reader_class
 from regard.data.readers.lines import reading_faults
 from regard.data.readers.po import read_po
 from regard.data.readers.reader import TableRows
 from regard.data.readers.xml_units import XLIFF_CODES, text_without, xml_units
 from regard.errors import ConfigError, DataError
 from regard.memory.store import TranslationUnit
-from regard.packed import open_packed, unpacked_name
+from regard.packed import file_kind, open_packed
 from regard.text.column_names import column_names, names_line
 
 MT_SUGGESTION, EXACT_MATCH = "mt-suggestion", "exact-match"  # state-qualifier of 1.2; subState of 2, after a prefix
@@ -124,7 +124,7 @@ def printable(text: str) -> str:
 _SIDES = ("source", "target")
 _XLIFF = ("xlf", "xliff")
 _TABLES = ("tsv", "csv")
-_KINDS = ("tmx", "po", *_XLIFF, *_TABLES, "jsonl")
+_KINDS = (*FILES_OF_PAIRS, *_XLIFF)
 
 
 def read_units(
@@ -216,7 +216,7 @@ def write_units(path: Path, segments: Iterable[TranslationUnit], languages: tupl
 
 def _kind(path: Path, kinds: Iterable[str]) -> str:
     """Return the ending of a file. Raises ConfigError where it is none of `kinds`."""
-    kind = Path(unpacked_name(path)).suffix.removeprefix(".").lower()
+    kind = file_kind(path)
     if kind not in kinds:
         raise ConfigError("FILE", f"'{path}' has an unknown ending", f"expected one of .{', .'.join(kinds)}")
     return kind

@@ -16,7 +16,7 @@ from urllib.request import Request
 
 from regard.config import write_atomically
 from regard.config.versions import MODEL, VERSION_FOLDER, pointer_held, redo_version, undo_version, version_folder
-from regard.data import READERS
+from regard.data.readers import FILES_OF_LANGUAGES, FILES_OF_PAIRS, READERS
 from regard.data.readers.jsonl import JsonlReader
 from regard.data.readers.suggestions import SuggestionsReader
 from regard.errors import ConfigError, DataError, RegardError
@@ -34,7 +34,6 @@ UNDONE = "undone.jsonl"  # beside the versions: corrections of undone versions
 PAIR_SIDES = ("source", "target")
 _ROUTE, _SECONDS = "/v1/corrections/file", 60.0
 _MOST_BYTES, _MOST_SECONDS = 2**30, 600.0  # of the file of a server
-_KINDS = ("suggestions", "jsonl", "tsv", "csv", "tmx", "po")
 _HALVED = 200  # corrections; fewer are tested in two trials, each on one half
 _TESTED, _MOST_TESTED = 0.2, 100  # fraction that one trial tests, and its most corrections
 _LETTERS = ("L", "M", "N")  # general categories of Unicode: letters, their marks, digits
@@ -133,10 +132,10 @@ def corrected_texts(path: Path, languages: tuple[str, str], say: Say = lambda li
         raise DataError(path, "there is no such file")
     named = by_ending(str(path))
     kind = "suggestions" if names_corrections(str(path)) else "" if named is None else str(named["name"])
-    if kind not in _KINDS:
-        hint = "the file of regard serve --suggestions (.jsonl), or pairs: .tsv, .csv, .jsonl, .tmx, .po"
+    if kind not in ("suggestions", *FILES_OF_PAIRS):
+        hint = f"the file of regard serve --suggestions (.jsonl), or pairs: .{', .'.join(FILES_OF_PAIRS)}"
         raise ConfigError(str(path), "has an unknown ending", hint)
-    named_languages = {"languages": [*languages]} if kind in ("suggestions", "tmx", "po") else {}
+    named_languages = {"languages": [*languages]} if kind in ("suggestions", *FILES_OF_LANGUAGES) else {}
     reader = READERS.build(Choice(kind, {"file": str(path), **named_languages}), PAIR_SIDES, place="")
     found = Corrected()
     for example in reader:

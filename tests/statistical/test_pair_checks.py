@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 from regard.cli.app import app
 from regard.data.readers.lines import read_lines
 from regard.errors import ConfigError, DataError
+from regard.packed import write_packed
 from regard.registry import Choice
 from regard.reports.data_check.check_data import check_data, data_check_page, read_text_pairs
 from regard.statistical.pair_checks import CLEAR_FAULT, PAIR_CHECKS, PairCorpus, TextPair
@@ -205,6 +206,13 @@ def test_a_page_counts_each_fault_once():
 def test_files_that_are_no_pairs_are_refused(tmp_path, names, error):
     with pytest.raises(error):
         read_text_pairs([tmp_path / name for name in names])
+
+
+@pytest.mark.parametrize("name", ["pairs.TSV", "pairs.tsv.gz"])
+def test_a_file_of_pairs_may_be_packed_and_its_ending_in_capitals(tmp_path, name):
+    with write_packed(tmp_path / name) as file:
+        file.write("Good day .\tGuten Tag .\n")
+    assert read_text_pairs([tmp_path / name]) == [TextPair("Good day .", "Guten Tag .")]
 
 
 def test_equal_pairs_are_one_example_of_the_page():

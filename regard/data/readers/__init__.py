@@ -61,6 +61,8 @@ READERS: Registry[Reader] = Registry(
     },
     within="data.train={part}",
 )
+FILES_OF_PAIRS = ("tsv", "csv", "jsonl", "tmx", "po")  # readers of files with a text and its translation
+FILES_OF_LANGUAGES = ("tmx", "po")  # of them, files that name the languages of their texts
 
 
 def reader_class(kind: str) -> type[Reader]:
@@ -68,4 +70,4 @@ def reader_class(kind: str) -> type[Reader]:
     return cast(type[Reader], READERS[kind])
 
 
-__all__ = ["READERS", "CheckedReader", "HoldOut", "Reader", "reader_class"]
+__all__ = ["FILES_OF_LANGUAGES", "FILES_OF_PAIRS", "READERS", "CheckedReader", "HoldOut", "Reader", "reader_class"]

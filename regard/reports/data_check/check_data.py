@@ -10,13 +10,13 @@ from shlex import quote
 from typing import NamedTuple
 
 from regard.config import parse_json
-from regard.data.readers import READERS
+from regard.data.readers import FILES_OF_PAIRS, READERS
 from regard.data.readers.lines import read_lines
 from regard.errors import ConfigError, DataError
 from regard.experiment.data import pair_of
 from regard.explain.frame import bundle, framed, static
 from regard.explain.tokens import visible_line
-from regard.packed import write_packed
+from regard.packed import file_kind, write_packed
 from regard.registry import Choice
 from regard.reports.report import Report
 from regard.reports.table import Cell, Table
@@ -27,7 +27,6 @@ from regard.text.column_names import column_names, names_line
 
 SLOW = 1.0  # seconds of a check, beyond which it is reported while it runs
 _SIDES = ("source", "target")
-_FILES_OF_PAIRS = ("tsv", "csv", "jsonl", "tmx", "po")
 
 
 class PairFault(NamedTuple):
@@ -65,10 +64,10 @@ def read_numbered_pairs(files: Sequence[Path], say: Say = lambda line: None) -> 
     """
     if len(files) == 2:
         choice = _parallel(files)
-    elif len(files) == 1 and (kind := files[0].suffix.removeprefix(".")) in _FILES_OF_PAIRS:
+    elif len(files) == 1 and (kind := file_kind(files[0])) in FILES_OF_PAIRS:
         choice = Choice(kind, {"file": str(files[0])})
     else:
-        kinds = ", ".join(f".{kind}" for kind in _FILES_OF_PAIRS)
+        kinds = ", ".join(f".{kind}" for kind in FILES_OF_PAIRS)
         raise ConfigError("FILES", f"expected two text files, or one file of pairs ({kinds})")
     for file in files:
         if not file.is_file():
