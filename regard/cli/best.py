@@ -10,7 +10,7 @@ import typer
 from regard.cli.emit import emit, resumable, say_unless
 from regard.cli.files import both_sides, named_pairs, paths_and_changes
 from regard.cli.group import INTERRUPTED
-from regard.cli.options import Json, Quiet, data_option, folder_option, number_option
+from regard.cli.options import Json, Quiet, data_option, folder_option, number_option, run_option
 from regard.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ BestDevSource = Annotated[Path | None, data_option(help="Source text of the dev 
 BestDevTarget = Annotated[Path | None, data_option(help="Its translation. (default: a tenth is held out)")]
 MoreSource = Annotated[Path | None, data_option("--text-source", help="Monolingual source text.")]
 MoreTarget = Annotated[Path | None, data_option("--text-target", help="Monolingual target text.")]
-Parent = Annotated[Path | None, typer.Option("--from", metavar="RUN", help="Run to initialise the networks from.")]
+Parent = Annotated[Path | None, run_option("--from", help="Run to initialise the networks from.")]
 Minutes = Annotated[float, number_option(min=0.01, help="Time limit, wall clock, over all calls.")]
 ResultFolder = Annotated[
     Path | None, folder_option(help="Folder of the run. (default: runs/best-..., named after the texts)")

@@ -7,7 +7,16 @@ import typer
 
 from regard.cli.emit import emit, resumable, say_unless
 from regard.cli.files import is_change
-from regard.cli.options import Json, Quiet, file_option, folder_option, integer_option, name_option, number_option
+from regard.cli.options import (
+    Json,
+    Quiet,
+    check_folder,
+    file_option,
+    folder_option,
+    integer_option,
+    name_option,
+    number_option,
+)
 from regard.errors import ConfigError
 
 TeachersAndSettings = Annotated[
@@ -64,13 +73,15 @@ def distil_command(
     regard distil runs/a runs/b --text train.en --text news.en --minutes 60
     regard distil --text news.en --translated news.de --dev-source dev.en --dev-target dev.de
     """
-    from regard.recipes.distillation import DistillationRequest, distil
-
     dev = {side: file for side, file in (("source", dev_source), ("target", dev_target)) if file is not None}
     if len(dev) == 1:
         raise ConfigError("--dev-source", "goes with --dev-target", "give both, or none")
     changes = [word for word in words or [] if is_change(word)]
     teachers = [Path(word) for word in words or [] if not is_change(word)]
+    for teacher in teachers:
+        check_folder(teacher)
+    from regard.recipes.distillation import DistillationRequest, distil
+
     request = DistillationRequest(teachers, text, run, translated, dev or None, shape, drop, minutes, workers, changes)
     with resumable():
         report = distil(request, say_unless(quiet), quiet=quiet)

@@ -64,18 +64,18 @@ def evaluate_command(
     regard evaluate runs/en-de --perturb typo:0.1 --perturb drop
     regard evaluate runs/en-de --diagnose
     """
+    systems, changes = paths_and_changes(words)
+    _check_systems(systems)
+    _check_plot(plot)
     from regard.reports.diagnosis import diagnosis_report
     from regard.reports.evaluation import evaluate
     from regard.text.perturbations import perturbation_of
 
-    systems, changes = paths_and_changes(words)
-    _check_systems(systems)
     if diagnose:
         emit(diagnosis_report(_one_run(systems, changes), source, say), as_json=as_json, indent=2)
         return
     given = {"source": source, "target": target, "text": text}
     files = {column: path for column, path in given.items() if path is not None}
-    _check_plot(plot)
     noise = [perturbation_of(one) for one in perturb or ()]
     found = evaluate(systems, files, changes=changes, output=output_file, by_length=by_length, perturbations=noise)
     report = found.report()

@@ -11,7 +11,7 @@ import typer
 from regard.cli.emit import emit, say
 from regard.cli.files import check_all_writable
 from regard.cli.group import warn
-from regard.cli.options import DevLines, Json, RunArgument, file_option, name_option
+from regard.cli.options import DevLines, Json, RunArgument, file_option, name_option, run_option
 from regard.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -39,9 +39,8 @@ RelevanceNames = Annotated[
 StepsOption = Annotated[bool, typer.Option("--steps", help="Show kept and pruned hypotheses of each search step.")]
 Beside = Annotated[
     Path | None,
-    typer.Option(
+    run_option(
         "--beside",
-        metavar="RUN",
         help="Explain the same answer by another run; with --grade, compare with a run of another seed.",
     ),
 ]

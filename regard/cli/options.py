@@ -6,11 +6,26 @@ from typing import Annotated
 
 import typer
 
+from regard.errors import CheckpointError
+
 file_option, folder_option = partial(typer.Option, metavar="FILE"), partial(typer.Option, metavar="FOLDER")
 name_option, integer_option = partial(typer.Option, metavar="NAME"), partial(typer.Option, metavar="INTEGER")
 number_option, data_option = partial(typer.Option, metavar="NUMBER"), partial(file_option, rich_help_panel="Data")
-RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="Run folder.")]
-TranslatorRun = Annotated[Path, typer.Argument(metavar="RUN", help="Run folder of a translator.")]
+
+
+def check_folder(run: Path | None) -> Path | None:
+    """Return a run. Raises CheckpointError where there is no such folder: at once, as torch takes seconds to load."""
+    if run is not None and not run.is_dir():
+        raise CheckpointError(
+            run, "is not a folder" if run.exists() else "there is no such folder", "regard train makes one"
+        )
+    return run
+
+
+run_argument = partial(typer.Argument, metavar="RUN", callback=check_folder)
+run_option = partial(typer.Option, metavar="RUN", callback=check_folder)
+RunArgument = Annotated[Path, run_argument(help="Run folder.")]
+TranslatorRun = Annotated[Path, run_argument(help="Run folder of a translator.")]
 Changes = Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE...]", help="Setting overrides.")]
 Plot = Annotated[Path | None, file_option("--plot", help="Write a figure: .svg, .png or .pdf.")]
 DevLines = Annotated[int, integer_option("--lines", min=2, help="Number of dev examples, at most.")]

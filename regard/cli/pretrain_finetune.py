@@ -9,16 +9,14 @@ import typer
 
 from regard.cli.emit import resumable
 from regard.cli.group import INTERRUPTED
-from regard.cli.options import Quiet, file_option, folder_option, integer_option
+from regard.cli.options import Quiet, file_option, folder_option, integer_option, run_option
 
 Labelled = Annotated[Path, typer.Argument(metavar="LABELLED", help="Table of labels and texts: .tsv, .csv or .jsonl.")]
 BothChanges = Annotated[
     list[str] | None, typer.Argument(metavar="[KEY=VALUE...]", help="Setting overrides of both ways of training.")
 ]
 RawText = Annotated[Path | None, file_option(help="Text to pre-train on, a sentence a line.")]
-PretrainedRun = Annotated[
-    Path | None, typer.Option("--from", metavar="RUN", help="Pre-trained language model, in place of --text.")
-]
+PretrainedRun = Annotated[Path | None, run_option("--from", help="Pre-trained language model, in place of --text.")]
 Pretraining = Annotated[
     str,
     typer.Option(metavar="TASK", help="Pre-training task: language_model, masked_language_model or next_sentence."),

@@ -10,7 +10,7 @@ import typer
 
 from regard.cli.emit import resumable, say, say_unless
 from regard.cli.group import INTERRUPTED, warn
-from regard.cli.options import Quiet, data_option
+from regard.cli.options import Quiet, data_option, run_option
 from regard.errors import ConfigError, Fault
 
 if TYPE_CHECKING:
@@ -60,9 +60,9 @@ RoundCount = Annotated[
 RunFolderOption = Annotated[Path | None, _of_run(metavar="FOLDER", help="Folder of the run. (default: runs/...)")]
 StartRun = Annotated[
     Path | None,
-    _of_run(
+    run_option(
         "--from",
-        metavar="RUN",
+        rich_help_panel="Run",
         help="Run to fine-tune, on other texts or labels; or a folder that regard import reads.",
     ),
 ]

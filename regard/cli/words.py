@@ -3,12 +3,10 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from regard.cli.emit import check_plot_file, emit, say
-from regard.cli.options import Changes, Json, Plot, integer_option
+from regard.cli.options import Changes, Json, Plot, integer_option, run_argument
 
-ClassifierRun = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a classifier.")]
+ClassifierRun = Annotated[Path, run_argument(help="Folder of a classifier.")]
 TestLines = Annotated[int, integer_option("--lines", min=1, help="Number of test texts, at most.")]
 Top = Annotated[int, integer_option("--top", min=1, help="Number of words to print.")]
 MinCount = Annotated[int, integer_option("--min-count", min=1, help="Minimum count of a word.")]

@@ -40,7 +40,7 @@ def _pointer(run: Path) -> tuple[int, list[int]]:
     try:
         values = read_checked(path)
         return int(values[_KEY]), [int(one) for one in values.get(_UNDONE, [])]
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return 0, []
     except (OSError, ValueError, KeyError, TypeError) as error:
         hint = "remove it to use the run's own weights"

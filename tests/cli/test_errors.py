@@ -191,12 +191,12 @@ def test_who_says_nothing_is_shown_what_there_is():
         (RuntimeError("can't start new thread"), "no further thread can be started"),
     ],
 )
-def test_too_little_memory_is_one_line(monkeypatch, error, told):
+def test_too_little_memory_is_one_line(tmp_path, monkeypatch, error, told):
     def load(*_, **__):
         raise error
 
     monkeypatch.setattr("regard.predictor.load", load)
-    done = CliRunner().invoke(regard_app, ["predict", "run"], input="x\n")
+    done = CliRunner().invoke(regard_app, ["predict", str(tmp_path)], input="x\n")
     assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
     assert told in done.stderr
 

@@ -30,6 +30,9 @@ class Seer:
         return [Prediction(text, "rot Haus", -1.0, [-0.5, -0.5], explanation=found) for text in texts]
 
 
+pytestmark = pytest.mark.usefixtures("run_folder")
+
+
 @pytest.fixture(autouse=True)
 def loads(monkeypatch):
     calls = []
@@ -163,6 +166,8 @@ def runs_of(monkeypatch, **languages):
 
 def test_another_run_stands_beside_the_first(monkeypatch):
     runs_of(monkeypatch)
+    for run in ("runs/other", "elsewhere/run"):
+        Path(run).mkdir(parents=True)
     lines = explain("red house", "--beside", "runs/other").splitlines()
     first = lines.index("rot")
     assert lines[first : first + 6] == [
@@ -179,6 +184,7 @@ def test_another_run_stands_beside_the_first(monkeypatch):
 
 def test_a_run_of_other_languages_cannot_stand_beside(monkeypatch):
     runs_of(monkeypatch, french="fr")
+    Path("french").mkdir()
     done = CliRunner().invoke(app, ["explain", "run", "red", "--beside", "french"])
     assert done.exit_code == 2
     assert "--beside: french does not translate as run does" in done.stderr

@@ -34,6 +34,9 @@ class Weigher:
         return [Prediction(one.source, one.text, one.score, explanation=found) for one in predictions]
 
 
+pytestmark = pytest.mark.usefixtures("run_folder")
+
+
 @pytest.fixture(autouse=True)
 def _loads(monkeypatch):
     monkeypatch.setattr(predictor, "load", lambda run, changes: Weigher(), raising=False)

@@ -30,6 +30,7 @@ from regard.tasks.classification import ClassificationTask
 from regard.tasks.language_model import LanguageModelTask
 from regard.tasks.tagging import TaggingTask
 
+pytestmark = pytest.mark.usefixtures("run_folder")
 ROOT = Path(__file__).parents[2]
 
 
@@ -321,12 +322,12 @@ def test_lines_are_those_of_the_joined_blocks(blocks):
     assert lines == (text.removesuffix("\n").split("\n") if text else [])
 
 
-def test_a_line_is_answered_before_the_next_is_there():
+def test_a_line_is_answered_before_the_next_is_there(run_folder):
     code = (
         "from tests.cli.test_predict import Echo; from regard import predictor; from regard.cli.app import main;"
         "predictor.load = lambda run, changes, *, engine=None, features=(): Echo(); main()"
     )
-    command = [sys.executable, "-c", code, "predict", "run"]
+    command = [sys.executable, "-c", code, "predict", str(run_folder.resolve())]
     with subprocess.Popen(command, stdin=PIPE, stdout=PIPE, cwd=ROOT) as work:
         for word in (b"one\n", b"two\n"):
             work.stdin.write(word)

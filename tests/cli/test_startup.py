@@ -40,6 +40,14 @@ def test_help_of_a_command_needs_no_torch(command):
     assert sorted(modules_after(command, "--help") & {"torch", "numpy", "yaml", "sentencepiece"}) == []
 
 
+@pytest.mark.parametrize("words", ["predict nowhere Hi", "distil nowhere --text a.en", "train a.tsv --from nowhere"])
+def test_a_run_that_is_missing_is_refused_before_torch_is_loaded(words):
+    done = subprocess.run([sys.executable, "-c", LOADED, *words.split()], capture_output=True, text=True, check=True)
+    message, loaded = done.stderr.splitlines()
+    assert message.startswith("error: nowhere: there is no such folder")
+    assert loaded.split()[0] == "2" and "torch" not in loaded.split()
+
+
 def test_predict_loads_nothing_heavy_that_it_does_not_use(tmp_path):
     run = tmp_path / "run"
     assert regard("train", *write_texts(tmp_path), "--run", run, *SMALL).code == 0

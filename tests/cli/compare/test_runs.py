@@ -68,9 +68,9 @@ def test_a_budget_of_processor_time_is_gone_on_with(trained):
     assert "to train: 1 runs, at most 0.01 min of processor time each" in said.err
     first = said.values["systems"][0]["runs"][0]
     assert first["core_seconds"] >= 0.5  # of 0.6: the time may run out while the last checkpoint is written
-    again = compare(*words, 0.02).values["systems"][0]["runs"][0]
+    again = compare(*words, 0.04).values["systems"][0]["runs"][0]  # 0.01 is exceeded twofold on a busy machine
     assert trained == ["dot-seed1", "dot-seed1 resumed"]
-    assert again["core_seconds"] >= 1.0  # of 1.2
+    assert again["core_seconds"] >= 2.0  # of 2.4
     assert again["updates"] > first["updates"]
 
 
