@@ -59,8 +59,10 @@ def serve_command(words: RunsAndChanges, **typed: Any) -> None:
             if run not in engines:
                 settings_file(settings_folder(run))
     _check_open(settings)
-    if settings.learn is not None and (settings.suggestions is None or engines):
-        raise ConfigError("--learn", "needs --suggestions FILE, and runs rather than exports", "--suggestions FILE")
+    if settings.learn is not None and settings.suggestions is None:
+        raise ConfigError("--learn", "needs the file of the suggestions", "--suggestions FILE")
+    if settings.learn is not None and all(run in engines for run in runs):
+        raise ConfigError("--learn", "an export cannot learn, and no run is named", "regard serve RUN")
     if settings.learn is not None and not settings.adds_to_memory:
         problem = f"suggestions from all machines that reach {settings.host} would change the weights"
         raise ConfigError("--learn", problem, "--api-keys FILE, or --insecure-memory to allow it")

@@ -170,9 +170,10 @@ class Learner:
             await self.learn()
 
     async def learn(self) -> None:
-        """Teach all translators with new corrections; a lesson that fails ends neither the others nor the next ones."""
+        """Teach all translators but exports; a lesson that fails ends neither the others nor the next ones."""
         for name, engine in [*self.service.engines.items()]:
-            if [card["languages"] for card in engine.cards.values() if card["languages"]]:
+            is_export = engine.limits.engine is not None
+            if not is_export and any(card["languages"] for card in engine.cards.values()):
                 try:
                     result, line = await asyncio.wait_for(self._teach(engine.run), LESSON_SECONDS)
                 except TimeoutError:

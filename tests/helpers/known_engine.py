@@ -18,7 +18,7 @@ from regard.answers import LabelPrediction
 from regard.documents.glossary import Glossary, uses
 from regard.results import AttentionMap, ColumnLink, Explanation, Prediction, TermReport, TextPrediction
 from regard.serve.app import create_app
-from regard.serve.engine.capacity import Batched
+from regard.serve.engine.capacity import Batched, Limits
 from regard.serve.engine.engines import Engines
 from regard.serve.engine.faults import ServingError
 from regard.serve.engine.questions import Alternatives, Explain, Predict
@@ -52,6 +52,7 @@ class KnownEngine:
         self.seconds = 0.0  # that an answer takes
         self.cancelled = 0
         self.next: KnownEngine | None = None  # that a reload puts in its place
+        self.limits = Limits()
         self.run, self.version = Path(self.name), None  # its folder, and another version that is in use now
 
     def say(self, text: str, route: str = "") -> str:

@@ -13,9 +13,11 @@ from known_engine import KnownClassifier, made, pairs
 from serving import Process
 from small_runs import SMALL, regard, unsaid, write_texts
 
+from regard.config.atomic_write import write_checked
 from regard.config.versions import current_version
 from regard.errors import ConfigError
 from regard.serve import server
+from regard.serve.engine.capacity import Limits
 from regard.serve.settings import read_hour
 
 ANIMALS = {
@@ -139,9 +141,33 @@ def test_strangers_do_not_teach(tmp_path, monkeypatch):
     assert len(served) == 3
 
 
-def test_learning_needs_a_file_of_suggestions(tmp_path):
-    (tmp_path / "experiment.yaml").touch()
-    assert unsaid(regard("serve", tmp_path, "--learn", "nightly"), "--learn", "--suggestions FILE") == []
+def test_learning_needs_a_file_of_suggestions_and_a_run(tmp_path, monkeypatch):
+    run, export = tmp_path / "run", tmp_path / "export"
+    (export / "regard").mkdir(parents=True)
+    write_checked(export / "regard" / "export.json", {"format": "onnx"})
+    run.mkdir()
+    (run / "experiment.yaml").touch()
+    served = []
+    monkeypatch.setattr("regard.serve.server.serve_runs", lambda *found: served.append(found))
+    lesson = ["--learn", "nightly", "--suggestions", tmp_path / "s.jsonl"]
+    assert unsaid(regard("serve", run, "--learn", "nightly"), "--learn", "--suggestions FILE") == []
+    assert unsaid(regard("serve", export, *lesson), "--learn: an export cannot learn") == []
+    assert regard("serve", run, export, *lesson).code == 0
+    assert len(served) == 1
+
+
+def test_an_export_beside_a_run_is_not_taught(monkeypatch, tmp_path):
+    monkeypatch.setattr(server, "LESSON_COMMAND", (sys.executable, "-c", "print('{')"))
+
+    async def case():
+        service = made(pairs("en-de", "en-fr"))
+        service.engines["en-fr"].limits = Limits(engine="onnx")
+        await server.Learner(service, tmp_path / "x", time(3)).learn()
+        await service.stop()
+        return service.metrics.text().decode()
+
+    found = asyncio.run(case())
+    assert 'model="en-de",result="failed"' in found and 'model="en-fr",result' not in found
 
 
 def soon():
