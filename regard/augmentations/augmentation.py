@@ -64,6 +64,8 @@ class SourceAugmentation(ABC):
 class AugmentedPairs(Reader):
     """The pairs of a reader that have hints, with augmented sources. An example has the line of its pair."""
 
+    derived = True
+
     def __init__(
         self,
         reader: Reader,

@@ -222,6 +222,7 @@ def _write(
         "skipped": files.skipped,
         "first": files.first,
         "controls": files.controls,
+        "derived": reader.derived,
     }
 
 

@@ -80,6 +80,8 @@ class RecombinedPairs(Reader):
     An example has the line of the pair that it was made of. `seed` decides which phrases are exchanged.
     """
 
+    derived = True
+
     def __init__(self, reader: Reader, copies: int, seed: int) -> None:
         self.columns, self.files = reader.columns, reader.files
         self._reader, self._copies, self._seed = reader, copies, seed

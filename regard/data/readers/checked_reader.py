@@ -21,7 +21,7 @@ class CheckedReader(GroupedReader):
         check: Callable[[ColumnTexts], None],
         learnt: Callable[[ColumnTexts], ColumnTexts | None] = lambda texts: texts,
     ) -> None:
-        self.columns, self.files = reader.columns, reader.files
+        self.columns, self.files, self.derived = reader.columns, reader.files, reader.derived
         self._reader, self._usable, self._check, self._learnt = reader, usable, check, learnt
         self.left_out: list[int] = []  # lines, of the last reading
 

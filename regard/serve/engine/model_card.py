@@ -116,9 +116,9 @@ def _dev(experiment: Experiment, task: Task) -> list[str]:
 
 
 def _pairs(folder: RunFolder) -> int | None:
-    """Return the training examples of all corpora in the run; None if they are stored elsewhere."""
+    """Return the training examples in the run, without derived copies; None if they are stored elsewhere."""
     contents = [unseal(seal.parent, only=()) for seal in folder.data.glob(f"*/{SEAL}")]
-    return sum(content["kept"] for content in contents if content is not None) or None
+    return sum(one["kept"] for one in contents if one is not None and not one.get("derived")) or None
 
 
 def _scores(run: Run, task: Task, route: str) -> dict[str, float]:

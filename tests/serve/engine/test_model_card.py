@@ -3,7 +3,7 @@
 import shutil
 from itertools import islice
 
-from small_runs import PAIRS
+from small_runs import PAIRS, SMALL, regard
 
 from regard.data.toy import pairs
 from regard.recipes import demo
@@ -23,6 +23,16 @@ def test_pairs_score_and_short_sentences_of_a_run(tiny_run):
     assert found["pairs"] == sum(1 for _ in learnt_from)
     assert set(found["examples"]) <= {source for source, _ in PAIRS}
     assert (found["bleu"], found["demo"]) == (0.0, False)  # after two updates
+
+
+def test_recombined_copies_do_not_count_as_pairs(tmp_path):
+    texts, run = tmp_path / "pairs.tsv", tmp_path / "run"
+    texts.write_text("".join(f"{source}\t{target}\n" for source, target in pairs("de", 300, 1)), encoding="utf-8")
+    copies = ["data.recombination.copies=3", "text.tokenizer.size=400"]
+    assert regard("train", texts, "--run", run, *SMALL, *copies).code == 0
+    learnt_from = training_readers(Run.open(run).experiment)["train"]
+    assert sum(1 for _ in run.glob("data/*/manifest.json")) == 2
+    assert info(run)["pairs"] == sum(1 for _ in learnt_from)
 
 
 def test_a_demo_offers_sentences_of_its_grammar(tiny_run, tmp_path):
