@@ -53,7 +53,7 @@ class Certificate(NamedTuple):
         gap = "" if self.gap is None else f"; largest gap of a log-probability: {self.gap:.1e}"
         first = "" if self.first is None else f"; first difference: {self.first}"
         spaces = f" ({self.spaces:,} but for spaces at their ends)" if self.spaces else ""
-        stop = f" with stop: {self.stop}" if self.stop else ""
+        stop = f" with {self.stop}" if self.stop else ""
         differs = self.similarity is not None and self.equal < self.texts
         alike = f", {int(1000 * (self.similarity or 0)) / 10:g} % of characters" if differs else ""
         same = f"{self.program} translates {self.equal:,} of {self.texts:,} texts as Regard does{stop}{alike}"
@@ -93,9 +93,9 @@ def _stops(search: Search) -> list[str]:
     """Return the rules by which a search stops: that of a beam, and a limit that is the same for all texts."""
     found = list[str]()
     if isinstance(search, BeamSearch):
-        found.append(search.stop)
+        found.append(f"stop: {search.stop}")
     if not search.max_ratio:
-        found.append(f"at {search.max_extra:,} pieces")
+        found.append(f"at most {search.max_extra:,} pieces")
     return found
 
 

@@ -125,7 +125,8 @@ def check_plain_translator(experiment: Experiment, program: str, carried: Sequen
     `carried` are settings of its decoding that the program has besides.
     """
     if experiment.task.name != "translation" or experiment.model.name != "translator":
-        raise not_exportable(f"it is a '{experiment.model.name}'", "a translator of one pair of languages", program)
+        model = experiment.model.name
+        raise not_exportable(f"it is a '{model}'", "a neural translator of one pair of languages", program)
     for name, empty in _NETWORK_ALONE.items():
         if name not in carried and getattr(experiment.decoding, name):
             raise not_exportable(f"decoding.{name} changes its translations", f"decoding.{name}={empty}", program)

@@ -49,7 +49,7 @@ def import_folder(
     `count` texts are compared: the first of `texts`, or some made of pieces of the vocabulary. Raises CheckpointError
     for a folder that cannot be read, ConfigError where there is something at the place of the run.
     """
-    _freed(run).check_free()
+    _freed(run).check_free(resumed=False)
     foreign = row.read(folder, options)
     write_run(foreign, run)
     predictor = load(run)

@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from functools import partial
 from itertools import count
 from pathlib import Path
+from shlex import quote
 from typing import Any, BinaryIO, NamedTuple
 
 from regard.answers import answer_of
@@ -17,7 +18,7 @@ from regard.documents.size_budget import TooLarge
 from regard.errors import ConfigError, DataError, TooLongError
 from regard.explain.alignment import aligned_words, format_pharaoh
 from regard.memory import SegmentMemory, reused
-from regard.packed import open_packed
+from regard.packed import file_kind, open_packed
 from regard.predictor.confidence import abstained
 from regard.predictor.kept_terms import KeptTerms, LineAnswer, Warn
 from regard.predictor.memory_answers import MemoryAnswers
@@ -263,6 +264,9 @@ def document_path(path: Path | None, output: Path | None, *, details: bool, term
     `terminal`: what is not written to a file is shown on one.
     """
     suffix = "" if path is None else path.suffix.lower()
+    if path is not None and file_kind(path) == "jsonl":
+        hint = f"regard predict RUN --shards 1 {quote(str(path))} -o FOLDER translates its texts"
+        raise ConfigError(str(path), "holds JSON objects, and texts are read line by line", hint)
     if suffix in _UNREAD and suffix not in _DOCUMENTS:
         problem = f"files of the kind '{suffix}' cannot be translated"
         raise ConfigError(str(path), problem, f"these can: {', '.join(_DOCUMENTS)}, and texts of one line a sentence")

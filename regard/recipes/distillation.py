@@ -24,7 +24,8 @@ from regard.config import write_atomically, write_checked
 from regard.data.readers.lines import digest, read_lines
 from regard.errors import ConfigError, DataError, nearest
 from regard.exchange.import_run import origin_of_runs
-from regard.experiment import SETTINGS_FILE, read_experiment
+from regard.experiment import SETTINGS_FILE
+from regard.experiment.complete_settings import plan_experiment
 from regard.predictor import load
 from regard.recipes.best.pairs import write_lines
 from regard.recipes.best.workshop import copied_run
@@ -99,6 +100,7 @@ _TRAINING = (
     "decoding.search=greedy",
     "data.test_fraction=0",
 )
+_FEW_UPDATES = 300
 _TUNING = ("training.quantization=int8", "training.learning_rate=0.0003", "training.schedule=constant")
 
 
@@ -153,7 +155,8 @@ class Distillation:
             "--drop": asked.dropped,
             "settings": [*asked.changes],
         }
-        begun = json.loads(note.read_bytes()) if note.exists() else values
+        others = note.exists() and any(file != note for file in self.work.iterdir())  # else nothing was made yet
+        begun = json.loads(note.read_bytes()) if others else values
         if begun.keys() != values.keys():
             problem = f"'{self.work}' was begun by another version of Regard"
             raise ConfigError("--run", problem, f"another --run, or rm -r {self.work}")
@@ -260,7 +263,9 @@ class Distillation:
             experiment = Run.open(folder, [limit]).experiment
         else:
             changes = [*settings, limit, f"run={json.dumps(str(folder))}"]
-            experiment = read_experiment(None, changes, start=start, say=self.say)
+            experiment, updates = plan_experiment(None, changes, start=start, say=self.say)
+            if start is None and updates is not None and updates < _FEW_UPDATES:
+                self.say(f"after {_FEW_UPDATES} updates a student hardly translates: more --minutes make a better one")
         self.say(f"{name}: training")
         if not train_run(experiment, resume=resume, quiet=self.quiet, hints=False):
             raise Interrupted(f"stopped while the run '{name}' was trained")
@@ -290,19 +295,20 @@ class Distillation:
         systems = [*self.request.teachers, self.work / _TUNED_RUN, student]
         found = evaluate(systems, self.dev)
         values, rows = [], []
-        for path, system in zip(systems, found.systems, strict=True):
+        names = [*map(str, self.request.teachers), "student, float32, no shortlist", "student"]
+        for path, name, system in zip(systems, names, found.systems, strict=True):
             begun = time.perf_counter()
             load(path).predict(["."])
             start = time.perf_counter() - begun
             size, speed = sum(map(_bytes, _answering_files(path))), found.examples / (system.seconds or 1e-9)
             scores = [*zip(system.scores, system.intervals, strict=True)][:2]
             shown = [text for one, (low, high) in scores for text in (f"{one.value:.2f}", f"{low:.2f} to {high:.2f}")]
-            rows.append([*map(Cell, (str(path), f"{size / 1e6:.1f}", *shown, f"{speed:,.0f}", f"{start:.2f}"))])
-            named = {one.name: [one.value, *interval] for one, interval in scores}
+            rows.append([*map(Cell, (name, f"{size / 1e6:.1f}", *shown, f"{speed:,.0f}", f"{start:.2f}"))])
+            measured = {one.name: [one.value, *interval] for one, interval in scores}
             values.append(
-                {"system": str(path), "bytes": size, "lines_per_second": speed, "start_seconds": start, **named}
+                {"system": str(path), "bytes": size, "lines_per_second": speed, "start_seconds": start, **measured}
             )
-        tests = [f"{name}: {test}" for name, test in found.comparisons]
+        tests = [f"{one}: {test}" for one, test in found.comparisons]
         Run.open(student).measurements.keep(DISTILLATION, {"systems": values})
         use = f"translate with: regard predict {student} < FILE"
         return Report([Table(_COLUMNS, rows)], {"systems": values, "comparisons": tests}, "\n".join([*tests, use]))

@@ -135,7 +135,7 @@ def _links_of(
         start = time.monotonic()
         texts = (example.texts for reader in readers for example in reader)
         pairs = list(islice(((one["source"], one["target"]) for one in texts), MOST_PAIRS))
-        say(f"linking the words of {len(pairs):,} training pairs ({aligner.name})")
+        say(f"linking the words of {len(pairs):,} training pairs by {aligner.name} alignment")
         kept = learnt_links(pairs, columns, aligner)
         kept.save(path)
         seconds, count = time.monotonic() - start, len(kept.words.data) // 2

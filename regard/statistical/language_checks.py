@@ -94,11 +94,12 @@ def in_one_language(first: Sequence[str], second: Sequence[str]) -> bool:
 def misnamed_languages(sides: _Sides, codes: tuple[str | None, str | None]) -> str | None:
     """Return a line where py3langid finds another language than the code of a side in four of five of its long lines.
 
-    None for fewer than 20 lines, for unknown codes, and for languages that it confuses, such as Croatian and Serbian.
+    None for fewer than 20 different lines, for unknown codes, and for languages that it confuses, such as Croatian and
+    Serbian.
     """
     own = [(code or "").partition("-")[0].lower() for code in codes]
     texts = [_sample(lines) for lines in sides]
-    if min(map(len, texts)) < _FEWEST_NAMED or not {*own} <= {*identifier().nb_classes}:
+    if min(len({*lines}) for lines in texts) < _FEWEST_NAMED or not {*own} <= {*identifier().nb_classes}:
         return None
     main = [_main_language(lines) for lines in texts]
     found = [code if share >= _CLEAR else named for named, (code, share) in zip(own, main, strict=True)]

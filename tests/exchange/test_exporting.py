@@ -68,8 +68,8 @@ def test_texts_are_compared_up_to_the_limit_of_the_folder(tmp_path, monkeypatch)
     predictor = trained(tmp_path, "decoding.search={name: greedy, max_ratio: 0.5, max_extra: 2}")
     assert max(len(one.ids) for one in predictor.predict(TEXTS)) < 39
     certificate = exported(predictor, tmp_path / "folder")
-    assert (certificate.equal, certificate.stop) == (24, "at 39 pieces")
-    assert "with stop: at 39 pieces" in (tmp_path / "folder" / "README.md").read_text()
+    assert (certificate.equal, certificate.stop) == (24, "at most 39 pieces")
+    assert "with at most 39 pieces" in (tmp_path / "folder" / "README.md").read_text()
 
 
 def test_other_networks_are_refused(tmp_path):

@@ -81,6 +81,13 @@ def pace_of(monkeypatch, seconds):
 
 def test_a_network_that_would_stay_far_below_phrases_leaves_them_the_time(texts, monkeypatch):
     pace_of(monkeypatch, 2.0)
+    asked = []
+
+    def measured(work, seconds):
+        asked.append(seconds)
+        return networks.hopeless_network(work, seconds)
+
+    monkeypatch.setattr(program, "hopeless_network", measured)
     names = ("phrases", "network", "reranked", "self_taught")
     for module in (program, page):
         monkeypatch.setattr(module, "BEST_STEPS", {name: BEST_STEPS[name] for name in names})
@@ -100,7 +107,8 @@ def test_a_network_that_would_stay_far_below_phrases_leaves_them_the_time(texts,
     assert "more time: network, self_taught had none" in said
     (line,) = (one for one in done.said.splitlines() if one.startswith("no network is trained, phrases have"))
     assert line.endswith("of the BLEU of phrases (forecast)")
-    assert f"- {line}\n" in said
+    assert f"- no network is trained, phrases have its time: {found['left_out']['network']}\n" in said
+    assert asked[0] < asked[1]  # measured again with the time that phrases left
 
 
 @pytest.mark.parametrize(("seconds", "given", "hopeless"), [

@@ -156,8 +156,16 @@ def test_a_folder_begun_otherwise_is_refused(begun, said, teacher, text, tmp_pat
     work = tmp_path / "student-distillation"
     work.mkdir()
     (work / "request.json").write_text(json.dumps(begun))
+    (work / "translated").mkdir()
     done = regard("distil", teacher, "--text", text, "--run", tmp_path / "student", "model.dim=8")
     assert unsaid(done, "--run", f"was begun {said}") == []
+
+
+def test_a_request_that_failed_at_once_binds_nobody(teacher, text, tmp_path):
+    (tmp_path / "empty.en").touch()
+    words = ["distil", teacher, "--run", tmp_path / "student", "model.dim=8"]
+    assert unsaid(regard(*words, "--text", tmp_path / "empty.en"), "the file is empty") == []
+    assert "was begun with" not in regard(*words, "--text", text, "--minutes", 0.02).said
 
 
 def test_an_interruption_while_teachers_translate_can_be_resumed(teacher, text, tmp_path, monkeypatch):

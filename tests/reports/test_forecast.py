@@ -195,7 +195,7 @@ def test_the_command_of_each_road_is_said():
 def test_what_stays_near_zero_is_said():
     report = forecast_report(Forecast(2.0, [road("phrases", 20.0), road("network", 0.5)], facts()))
     assert "network: will stay near zero in 2 minutes." in report.summary
-    assert "Every road will stay near zero" in forecast_report(Forecast(2.0, [road("network", 0.5)], facts())).summary
+    assert "Every method will stay near zero" in forecast_report(Forecast(2.0, [road("network", 0.5)], facts())).summary
 
 
 @pytest.fixture

@@ -146,11 +146,12 @@ def test_names_of_files_against_the_given_languages_are_an_error(named_texts):
 
 
 def test_languages_that_are_easily_confused_are_no_contradiction(monkeypatch):
-    monkeypatch.setattr(language_checks, "count_languages", lambda lines: Counter({lines[0]: 200}))
-    croatian, english, french = (([code] * 30) for code in ("hr", "en", "fr"))
+    monkeypatch.setattr(language_checks, "count_languages", lambda lines: Counter({lines[0][:2]: 200}))
+    croatian, english, french = ([f"{code} {number}" for number in range(30)] for code in ("hr", "en", "fr"))
     assert misnamed_languages((croatian, english), ("sr", "en")) is None
     assert misnamed_languages((french, english), ("sr", "en")) == "the source, named 'sr', is in 'fr'"
     assert misnamed_languages((french[:19], english), ("sr", "en")) is None
+    assert misnamed_languages((french[:1] * 30, english), ("sr", "en")) is None
 
 
 def test_data_check_compares_texts_with_the_names_of_their_files(named_texts):

@@ -84,10 +84,10 @@ def first_suspicious(longer: Iterator[str], shorter: Iterator[str], more: int) -
     if places and _better_throughout(sums, places):
         return f"every pair from line {places[0] + 1:,} on seems shifted: a line is missing or added there"
     if len(shorts) == _INSPECTED:
-        return f"the first {_INSPECTED:,} lines match"
+        return f"the first {_INSPECTED:,} lines fit each other"
     if places:
         return "no missing line found: is the shorter file truncated?"
-    return f"lines 1-{len(shorts):,} match: is the shorter file truncated?"
+    return f"lines 1-{len(shorts):,} fit each other: is the shorter file truncated?"
 
 
 def _better_throughout(sums: Sequence[Floats], places: Sequence[int]) -> bool:

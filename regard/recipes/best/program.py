@@ -215,6 +215,13 @@ def _forecast(texts: BestTexts, minutes: float, say: Say) -> list[str]:
     ]
 
 
+def _hopeless(work: Workshop, steps: Mapping[str, BestStep], seconds: float) -> str:
+    """Return why a network would stay far below phrases in its share of the time of these steps; "": it may not."""
+    if "network" not in steps or "phrases" not in BEST_STEPS:
+        return ""
+    return hopeless_network(work, seconds * steps["network"].fraction / sum(one.fraction for one in steps.values()))
+
+
 def _try(work: Workshop, state: _State, seconds: float, say: Say) -> None:
     """Try the steps that have no result yet, and keep why others are left out.
 
@@ -225,15 +232,14 @@ def _try(work: Workshop, state: _State, seconds: float, say: Say) -> None:
     steps = {name: step for name, step in BEST_STEPS.items() if name not in known}
     left_out |= {name: f"no --text-{step.text} was given" for name, step in steps.items() if not _has_text(step, work)}
     steps = {name: step for name, step in steps.items() if _has_text(step, work)}
-    hopeless = ""
-    if "network" in steps and "phrases" in BEST_STEPS:
-        share = steps["network"].fraction / sum(one.fraction for one in steps.values())
-        hopeless = hopeless_network(work, (seconds - state.seconds) * share)
+    hopeless = _hopeless(work, steps, seconds - state.seconds)
     if hopeless:
         say(without_networks(hopeless))
     for name, step in [*steps.items()]:
         if step.family == "network" and not work.results:
             hopeless = ""  # phrases did not make a translator
+        if hopeless and name == "network":  # phrases may have left more time than was planned
+            hopeless = _hopeless(work, steps, seconds - state.seconds)
         del steps[name]
         later = sum(one.fraction for one in steps.values() if not hopeless or one.family == "phrases")
         if hopeless and step.family == "network":

@@ -70,6 +70,7 @@ class RepairTrainer:
         given = right_answers(self.before, self.lesson.repairs)
         wrong = [pair for pair, right in zip(self.lesson.repairs, given, strict=True) if not right]
         start = weight_copies(self.after.model)
+        self.say("training the vectors of wrong words")
         vectors = self._train_vectors()
         mended = sum(right_answers(self.after, wrong))
         if mended >= MENDED * len(wrong):
@@ -79,6 +80,7 @@ class RepairTrainer:
         else:
             put_weights(self.after.model, start)
             vectors = 0
+        self.say(f"training all weights, at most {_UPDATES} updates: {mended} of {len(wrong)} repairs hold by vectors")
         updates = self._train([*self.after.model.parameters()], _RATE, _UPDATES, self.lesson.held)
         return RepairUpdates(vectors, updates, self._weaken(start))
 
@@ -116,7 +118,7 @@ class RepairTrainer:
             optimizer.step()
             if update % _CHECK_EVERY == 0 or update == updates:
                 right, count = self._learned(), len(self.right) + len(self.checked)
-                self.say(f"update {update}: loss {loss.item():.3f}, {right} of {count} answers right")
+                self.say(f"update {update}: loss {loss.item():.3f}, {right} of {count} repairs and variants right")
                 if right > best:
                     best, last, kept = right, update, weight_copies(self.after.model)
                 if right == count or update - last >= _PATIENCE:

@@ -24,6 +24,7 @@ from regard.recipes.corrections import (
     FEWEST_CORRECTIONS,
     LEARNED,
     PAIR_SIDES,
+    TOLERANCE,
     UNDONE,
     Corrected,
     Trial,
@@ -191,7 +192,8 @@ def _report(
         if not tested["part"]:
             problem = "old text loses by any part of the change"
         if "old" in outcome:
-            problem = f"the corrections tested gain ({chance}), but the standing set loses"
+            loss = outcome["old"]["start"] - outcome["old"]["selected"]
+            problem = f"the corrections tested gain ({chance}), but the standing set loses {loss:.2f}, over {TOLERANCE}"
         return Report([Table(_COLUMNS, rows)], values, f"the weights stay as they were: {problem}")
     learned = dict([*everything.items()][-_SHOWN:])
     both = [[one.text for one in load(run).predict([*learned])] for run in (start, taught)]

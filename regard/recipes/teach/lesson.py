@@ -95,7 +95,7 @@ class CorrectionLesson(NamedTuple):
             tries.append(self._trial(number, trial))
         old = self.experiment.data.old or OldTextSettings()
         part = _safe_part(tries, old.tolerance)
-        self.say(f"  {part:.0%} of the change is kept, which does not harm old text")
+        self.say(f"  {part:.0%} of the change is tried: as much as old text should bear")
         measure = tries[0].new.measures[0]
         start, rows = (np.concatenate([one.statistics(some) for one in tries]) for some in (0.0, part))
         found = _values(compare_statistics(measure, start, rows, ""), len(rows))

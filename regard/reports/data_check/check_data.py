@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from regard.config import parse_json
 from regard.data.readers import FILES_OF_PAIRS, READERS
+from regard.data.readers.label_table import label_field
 from regard.data.readers.lines import read_lines
 from regard.errors import ConfigError, DataError
 from regard.experiment.data import pair_of
@@ -79,6 +80,8 @@ def read_numbered_pairs(files: Sequence[Path], say: Say = lambda line: None) -> 
         del found[0]
     if not found:
         raise DataError(files[0], "has no pairs")
+    if len(files) == 1 and (field := label_field(files[0], choice.name)) in (1, 2, *_SIDES):
+        say(f"field {field} of {files[0].name} looks like a label: for a classifier regard train --text {files[0]}")
     return found
 
 
@@ -141,7 +144,7 @@ def faults_report(check: DataCheck, threshold: float, files: Sequence[Path] = ()
         summary += "\nboth sides are in one language"
     elif len(files) == 2 and (line := misnamed_languages(sides, pair_of(_parallel(files)))):
         summary += f"\n{line}"
-    table = Table(["fault", "pairs", "dropped", "worst example"], rows, texts=1)
+    table = Table(["fault", "pairs", "to drop", "worst example"], rows, texts=1)
     return Report([table], {"pairs": total, "dropped": gone, "one_language": alike, "faults": values}, summary)
 
 

@@ -18,7 +18,7 @@ _OTHER_DOMAIN = 2.0  # perplexity ratio from which text is of another domain
 
 def forecast_report(forecast: Forecast, files: Sequence[Path] = ()) -> Report:
     """Report all roads; `files` are those of the pairs, or of both texts, for the commands."""
-    heads = ["road", "BLEU", "80 % band", "chrF", "80 % band", "minutes"]
+    heads = ["method", "BLEU", "80 % band", "chrF", "80 % band", "minutes"]
     firsts = ("with" if forecast.pairs is None else "+", *MORE_PAIRS)
     heads += [f"{firsts[0]} {more:,} pairs" for more in MORE_PAIRS]
     rows = [
@@ -48,7 +48,7 @@ def _verdicts(forecast: Forecast, files: Sequence[Path]) -> list[str]:
     best = forecast.best
     lines = []
     if all(road.hopeless for road in forecast.roads):
-        lines.append(f"Every road will stay near zero (below {NEAR_ZERO:g} BLEU): more pairs are the way out.")
+        lines.append(f"Every method will stay near zero (below {NEAR_ZERO:g} BLEU): more pairs are the way out.")
     else:
         lines.append(f"What pays: {best.name}, {best.bleu.middle:.0f} BLEU in {best.minutes:.1f} minutes.")
         lines += [

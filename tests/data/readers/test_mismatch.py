@@ -57,7 +57,7 @@ def test_an_added_empty_line_is_found_exactly(tmp_path):
 def test_a_file_that_was_cut_off_is_told(tmp_path):
     source, target = translations(500, 2)
     assert told(tmp_path, source[:200], target) == (
-        "a.de: 500 lines, but a.en has 200; lines 1-200 match: is the shorter file truncated?"
+        "a.de: 500 lines, but a.en has 200; lines 1-200 fit each other: is the shorter file truncated?"
     )
     assert "lines 1-1 match" in told(tmp_path, ["one"], ["eins", "zwei"])
 
