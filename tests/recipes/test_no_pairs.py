@@ -76,7 +76,7 @@ def test_texts_that_cannot_teach_are_refused_in_one_line(texts):
     best = regard("best", "--text-source", texts / "few.en", "--text-target", texts / "b.de", *run)
     assert not unsaid(best, "few.en", "too few to learn from without pairs")  # the same road
     both = ["--text-source", texts / "a.en", "--text-target", texts / "b.de", *run]
-    assert not unsaid(regard("best", *both, "--from", "x"), "--from", "does not go with two texts without pairs")
+    assert not unsaid(regard("best", *both, "--from", texts), "--from", "does not go with two texts without pairs")
     assert not (texts / "run-start").exists()
 
 
