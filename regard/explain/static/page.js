@@ -14,7 +14,7 @@ const TEXTS = {
   },
   zh: {
     sentences: "句子", empty: "本页没有句子。", theme: { auto: "主题：跟随系统", light: "主题：浅色", dark: "主题：深色" },
-    keys: "方向键移动 · Enter 固定 · Esc 取消 · [ ] 换层 · , . 换头",
+    keys: "方向键移动 · Enter 固定 · Esc 取消固定 · [ ] 切换层 · , . 切换注意力头",
   },
 };
 const byId = (id) => document.getElementById(id);
