@@ -1,6 +1,7 @@
 """Changes of settings when a run is resumed; those that its weights, scores or order of data depend on are refused."""
 
 from collections.abc import Callable, Iterator, Mapping
+from shlex import quote
 from typing import Any, NamedTuple
 
 from regard.config import as_values
@@ -28,8 +29,14 @@ class Change(NamedTuple):
 
 
 def check_resumed(rehearsal: Rehearsal, run: Run, say: Callable[[str], None]) -> None:
-    """Report changed settings. Raises ConfigError that lists all changes that a started run does not allow."""
+    """Report changed settings.
+
+    Raises ConfigError that lists all changes that a started run does not allow, and for a run without a training set.
+    """
     before, experiment = run.experiment, rehearsal.experiment
+    if experiment.data.train is None and not experiment.data.routes:
+        hint = f"fine-tune it: regard train --from {quote(str(run.path))} --source FILE --target FILE"
+        raise ConfigError("data.train", "the run has no training set, as imported runs have none", hint)
     if not run.folder.started:
         return
     changes = list(_changes(_compared(before), _compared(experiment)))

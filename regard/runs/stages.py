@@ -49,7 +49,7 @@ from regard.runs.initial import (
 from regard.runs.rehearsal import Rehearsal
 from regard.runs.resuming import check_resumed, origins_of
 from regard.runs.run import Run, model_of, routed, task_of
-from regard.runs.texts import dev_examples, learn_run_columns, old_dev_examples, training_batches
+from regard.runs.texts import dev_examples, held_out, learn_run_columns, old_dev_examples, training_batches
 from regard.runs.training_links import training_links
 from regard.runs.validation import Validation, Validations
 from regard.tasks import Examples, Task
@@ -201,6 +201,9 @@ def started(ready: Prepared, made: Built) -> Started:
     """Open the corpora, and initialise a new model: with taken, counted or fitted values."""
     model, task, routes, taken, kept = made
     batches = training_batches(ready.experiment, ready.folder, task, ready.say, routes)
+    dev, test, *_ = held_out(ready.experiment)
+    if dev + test:
+        ready.say(f"beside these, {dev:.0%} of the examples are held out as dev set, {test:.0%} as test set")
     if ready.new:
         check_foundation(ready.experiment, model, taken)
         count_for_embedders(model, batches)

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from shlex import quote
 from types import MappingProxyType
 from typing import Literal, NamedTuple, cast
 
@@ -282,11 +281,7 @@ def training_batches(
     cache, seed = experiment.data.cache or folder.data, experiment.training.seed
     streams, sizes = dict[str, PlannedStream](), dict[str, float]()
     task.filter.check_transforms(experiment.data.transforms)
-    given = training_readers(experiment)
-    if "train" not in given and not experiment.data.routes:
-        hint = f"fine-tune it: regard train --from {quote(str(folder))} --source FILE --target FILE"
-        raise ConfigError("data.train", "the run has no training set, as imported ones have none", hint)
-    readers = _with_recombined(experiment, given, say)
+    readers = _with_recombined(experiment, training_readers(experiment), say)
     mixed, _ = old_readers(experiment)
     readers |= {} if mixed is None else {OLD_STREAM: mixed}
     for name, reader in _with_augmented(experiment, readers, task, say).items():
@@ -298,19 +293,14 @@ def training_batches(
                 raise
             say(f"{error.path}: {error.problem}; no pairs are added")
             continue
-        dev, test, *_ = held_out(experiment)
-        if name == "train" and dev + test:
-            say(f"{reader.names[0]}: beside these, {dev:.0%} are held out as dev set, {test:.0%} as test set")
         limits = experiment.training.batch_tokens, experiment.training.batch_sentences
         streams[name] = kind.stream(corpus, *limits, seed=seed)
         sizes[name] = sum(int(corpus.lengths(column).sum()) for column in kind.vocabularies)
     weights = dict(experiment.data.weights or sizes)
-    planned = experiment.data.fractions()
-    fractions = {name: one for name, one in planned.items() if name in streams}
+    given = experiment.data.fractions()
+    fractions = {name: one for name, one in given.items() if name in streams}
     if OLD_STREAM in fractions:  # plain old text has the share of augmented pairs that are missing
-        fractions[OLD_STREAM] += sum(
-            one for name, one in planned.items() if name.startswith(OLD) and name not in streams
-        )
+        fractions[OLD_STREAM] += sum(one for name, one in given.items() if name.startswith(OLD) and name not in streams)
     rest = sum(weight for name, weight in weights.items() if name not in fractions) / (1 - sum(fractions.values()))
     weights |= {name: fraction * rest for name, fraction in fractions.items()}
     stream = streams["train"] if len(streams) == 1 else MixedStream(streams, weights, routes=routes, seed=seed)

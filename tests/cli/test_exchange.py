@@ -72,6 +72,8 @@ def test_import_prints_its_certificate(theirs, texts, tmp_path):
     assert "certificate: transformers " in said
     assert "translates 4 of 4 texts as Regard does" in said
     assert printed("predict", run, TEXT).strip()
+    assert "--resume" not in regard("import", theirs, "-o", run).said
+    assert unsaid(regard("train", "--run", run, "--resume"), "data.train", "fine-tune it: regard train --from") == []
 
 
 @pytest.mark.parametrize(("words", "parts"), [

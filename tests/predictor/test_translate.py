@@ -1,5 +1,7 @@
 """Texts of any length, through an engine that answers each sentence in capitals: what is kept, copied, cut and told."""
 
+from pathlib import Path
+
 import pytest
 from networks import build_translator
 from tasks import translation_of
@@ -8,9 +10,10 @@ from regard.data.columns import TextColumn
 from regard.decoding import Hypothesis
 from regard.documents.files import FileError
 from regard.documents.unknown_words import COPIED, unknown_script
-from regard.errors import DataError
+from regard.errors import ConfigError, DataError
 from regard.models import AttentionSettings
 from regard.predictor import Predictor, answers_and_losses
+from regard.predictor.line_answers import document_path
 from regard.registry import Choice
 from regard.results import DocumentPrediction
 from regard.text import train_tokenizer
@@ -70,6 +73,11 @@ def test_a_page_keeps_its_markup_and_code(predictor):
 def test_a_file_of_another_kind_is_refused(predictor):
     with pytest.raises(FileError, match=r"\.pdf"):
         predictor.translate_file(b"%PDF", ".pdf")
+
+
+def test_json_lines_are_not_read_as_texts():
+    with pytest.raises(ConfigError, match=r"--shards 1 'my b\.jsonl\.gz'"):
+        document_path(Path("my b.jsonl.gz"), None, details=False, terminal=False)
 
 
 @pytest.mark.parametrize("text", ["12345", "https://example.com/a?b=c", "😀", "", "  "])

@@ -1,7 +1,7 @@
 """What is held out of the training part for want of dev and test parts: disjoint, known again, and judged."""
 
 import pytest
-from small_runs import SMALL, regard
+from small_runs import SMALL, regard, unsaid
 
 from regard.experiment import read_experiment
 from regard.experiment.data import DataSettings
@@ -41,6 +41,12 @@ def test_three_parts_divide_the_examples(run):
     train, dev, test = parts_of(run)
     assert sorted(train + dev + test) == sorted(f"sentence {number}" for number in range(COUNT))
     assert min(len(dev), len(test)) > 5
+
+
+def test_equal_texts_leave_nothing_to_learn_from(words, tmp_path):
+    (tmp_path / "a.en").write_text("one sentence\n" * COUNT, encoding="utf-8")
+    done = regard("train", *SMALL, *words, "data.dev_fraction=0.999", "data.test_fraction=0", "--run", tmp_path / "run")
+    assert unsaid(done, "a.en: no example is left to learn from", "are all its texts equal?") == []
 
 
 def test_a_run_is_evaluated_without_files(run):
