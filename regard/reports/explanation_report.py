@@ -53,6 +53,10 @@ def explained_report(
         predictions = explainer.with_state_relevance(predictions, methods[0], layer)
     elif methods:
         predictions = explainer.with_reasons(explainer.with_relevance(predictions, methods[0]), methods[1:])
+    elif (found := [one.explanation for one in predictions if one.explanation]) and not any(
+        one.maps or one.links for one in found
+    ):
+        say("this model has no attention: --method integrated_gradients weighs its words (regard list relevance)")
     if steps:
         predictions = explainer.with_search_tree(predictions)
         if not any(one.search_tree() for one in predictions):
