@@ -16,9 +16,8 @@ number_option, data_option = partial(typer.Option, metavar="NUMBER"), partial(fi
 def check_folder(run: Path | None) -> Path | None:
     """Return a run. Raises CheckpointError where there is no such folder: at once, as torch takes seconds to load."""
     if run is not None and not run.is_dir():
-        raise CheckpointError(
-            run, "is not a folder" if run.exists() else "there is no such folder", "regard train makes one"
-        )
+        problem = "is not a folder" if run.exists() else "there is no such folder"
+        raise CheckpointError(run, problem, "regard train makes one")
     return run
 
 

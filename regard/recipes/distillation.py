@@ -155,8 +155,8 @@ class Distillation:
             "--drop": asked.dropped,
             "settings": [*asked.changes],
         }
-        others = note.exists() and any(file != note for file in self.work.iterdir())  # else nothing was made yet
-        begun = json.loads(note.read_bytes()) if others else values
+        made = note.exists() and any(file != note for file in self.work.iterdir())  # more than the note itself
+        begun = json.loads(note.read_bytes()) if made else values
         if begun.keys() != values.keys():
             problem = f"'{self.work}' was begun by another version of Regard"
             raise ConfigError("--run", problem, f"another --run, or rm -r {self.work}")

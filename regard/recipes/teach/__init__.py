@@ -193,7 +193,8 @@ def _report(
             problem = "old text loses by any part of the change"
         if "old" in outcome:
             loss = outcome["old"]["start"] - outcome["old"]["selected"]
-            problem = f"the corrections tested gain ({chance}), but the standing set loses {loss:.2f}, over {TOLERANCE}"
+            problem = f"the corrections tested gain ({chance}), but the standing set loses {loss:.2f}"
+            problem += f"; {TOLERANCE} is allowed, within chance"
         return Report([Table(_COLUMNS, rows)], values, f"the weights stay as they were: {problem}")
     learned = dict([*everything.items()][-_SHOWN:])
     both = [[one.text for one in load(run).predict([*learned])] for run in (start, taught)]
