@@ -53,10 +53,6 @@ def explained_report(
         predictions = explainer.with_state_relevance(predictions, methods[0], layer)
     elif methods:
         predictions = explainer.with_reasons(explainer.with_relevance(predictions, methods[0]), methods[1:])
-    elif (found := [one.explanation for one in predictions if one.explanation]) and not any(
-        one.maps or one.links for one in found
-    ):
-        say("this model has no attention: --method integrated_gradients weighs its words (regard list relevance)")
     if steps:
         predictions = explainer.with_search_tree(predictions)
         if not any(one.search_tree() for one in predictions):
@@ -100,7 +96,11 @@ def _predicted(
             if found and found[0].exact:
                 reused = f"--memory has '{found[0].source:.60}', which regard predict reuses"
                 say(f"{reused}; this explains the model's own translation")
-    return predictor.predict(texts, explain=explain, glossary=terms, matches=matches)
+    predictions = predictor.predict(texts, explain=explain, glossary=terms, matches=matches)
+    explained = [one.explanation for one in predictions if one.explanation is not None]
+    if explained and not any(one.maps or one.links for one in explained):
+        say("this model has no attention: --method integrated_gradients weighs its words (regard list relevance)")
+    return predictions
 
 
 def _shown(predictions: Sequence[Prediction], name: str, others: Mapping[str, Sequence[Prediction]]) -> str:
