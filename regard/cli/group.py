@@ -12,6 +12,7 @@ from typing import Any, cast
 import typer
 
 from regard.cli.help_page import PageGroup
+from regard.cli.options import RUNS
 from regard.compat import usage_error
 from regard.errors import RegardError
 
@@ -47,6 +48,7 @@ class Group(PageGroup):
 
     def invoke(self, ctx: Any) -> Any:
         warnings.showwarning = _warn
+        ctx.meta[RUNS] = True
         try:
             with _one_line():
                 done = super().invoke(ctx)

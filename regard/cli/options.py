@@ -13,16 +13,24 @@ name_option, integer_option = partial(typer.Option, metavar="NAME"), partial(typ
 number_option, data_option = partial(typer.Option, metavar="NUMBER"), partial(file_option, rich_help_panel="Data")
 
 
-def check_folder(run: Path | None) -> Path | None:
-    """Return a run. Raises CheckpointError where there is no such folder: at once, as torch takes seconds to load."""
+RUNS = "regard.runs"  # in the meta of a context: the command is run, not only read
+
+
+def check_folder(run: Path | None) -> None:
+    """Raise CheckpointError for a run that is not a folder: at once, as torch takes seconds to load."""
     if run is not None and not run.is_dir():
         problem = "is not a folder" if run.exists() else "there is no such folder"
         raise CheckpointError(run, problem, "regard train makes one")
+
+
+def _checked(context: typer.Context, run: Path | None) -> Path | None:
+    if RUNS in context.meta:
+        check_folder(run)
     return run
 
 
-run_argument = partial(typer.Argument, metavar="RUN", callback=check_folder)
-run_option = partial(typer.Option, metavar="RUN", callback=check_folder)
+run_argument = partial(typer.Argument, metavar="RUN", callback=_checked)
+run_option = partial(typer.Option, metavar="RUN", callback=_checked)
 RunArgument = Annotated[Path, run_argument(help="Run folder.")]
 TranslatorRun = Annotated[Path, run_argument(help="Run folder of a translator.")]
 Changes = Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE...]", help="Setting overrides.")]

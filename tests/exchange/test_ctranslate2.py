@@ -148,7 +148,7 @@ def test_batch_mates_do_not_matter(export):
 
 
 @pytest.mark.parametrize(("changes", "stop"), [
-    ({}, "full"), ({"seed": 1, "num_beams": 1, "activation_function": "relu"}, "")
+    ({}, "stop: full"), ({"seed": 1, "num_beams": 1, "activation_function": "relu"}, "")
 ], ids=["beam", "1"])  # fmt: skip
 def test_imported_model_translates_alike_by_the_stop_that_both_have(changes, stop, tmp_path):
     """With random weights the stops of beams find other texts."""

@@ -129,7 +129,7 @@ def test_a_run_links_its_pairs_once_and_keeps_the_links(run):
     folder, said = run
     (reader,) = training_readers(Run.open(folder).experiment).values()
     pairs = [tuple(one.texts.values()) for one in reader]
-    assert f"linking the words of {len(pairs)} training pairs (hmm)" in said and "kept in links-" in said
+    assert f"linking the words of {len(pairs)} training pairs by hmm alignment" in said and "kept in links-" in said
     (path,) = folder.data.glob("links-*.npz")
     assert len(KeptLinks.load(path).hashes) == len({*pairs})
     more = regard("train", "--run", folder.path, "--resume", "training.max_updates=4")

@@ -59,14 +59,14 @@ def test_a_file_that_was_cut_off_is_told(tmp_path):
     assert told(tmp_path, source[:200], target) == (
         "a.de: 500 lines, but a.en has 200; lines 1-200 fit each other: is the shorter file truncated?"
     )
-    assert "lines 1-1 match" in told(tmp_path, ["one"], ["eins", "zwei"])
+    assert "lines 1-1 fit each other" in told(tmp_path, ["one"], ["eins", "zwei"])
 
 
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("lost", [1, 9, 30])
 def test_a_file_that_ends_early_parts_company_nowhere(tmp_path, seed, lost):
     source, target = translations(400, seed)
-    assert f"lines 1-{400 - lost} match" in told(tmp_path, source, target[:-lost])
+    assert f"lines 1-{400 - lost} fit each other" in told(tmp_path, source, target[:-lost])
 
 
 @pytest.mark.parametrize("seed", range(5))
