@@ -25,7 +25,7 @@ class TableRows(NamedTuple):
 class Reader(ABC):
     """Streams the examples of files in order, any number of times; or generates them without files."""
 
-    derived: bool = False  # whether its examples are made of those of another reader: copies, with words exchanged
+    derived: bool = False  # made of the examples of another reader: copies with changes
     answers: ClassVar[tuple[str, ...]] = ()  # forms of the answers that its files hold beside texts; (): by the columns
     columns: tuple[str, ...]  # of every example
     files: tuple[Path, ...]  # what is read; none where examples are made
