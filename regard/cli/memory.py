@@ -1,8 +1,8 @@
 """regard memory"""
 
 import sys
-from collections.abc import Iterator, Sequence
-from itertools import count as numbers_from
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,6 +16,7 @@ from regard.errors import ConfigError, DataError, RegardError, nearest
 
 if TYPE_CHECKING:
     from regard.memory import TranslationMemory
+    from regard.memory.store import TranslationUnit
     from regard.reports.report import Report
     from regard.results import MemoryMatch
 
@@ -67,7 +68,6 @@ def add_command(
     """
     from regard.memory import TranslationMemory
     from regard.memory.files import read_units
-    from regard.memory.similarity import LONGEST_SIDE
 
     _check_codes(languages or ())
     if languages and languages[0] == languages[1]:
@@ -77,17 +77,27 @@ def add_command(
         try:
             for file in files or []:
                 units = read_units(file, store.languages, everything=everything, columns=columns, say=report)
-                read = numbers_from(1)  # the next one is behind the number of the last unit
-                new = store.add(one._replace(author=author) for one, _ in zip(units, read, strict=False))
-                known = next(read) - 1 - new
-                rest = f"; there already, or longer than {LONGEST_SIDE:,} characters: {known:,}" if known else ""
-                report(f"{file}: {new:,} new segments{rest}")
+                counts = Counter[str]()
+                new = store.add(_noted(units, author, counts))
+                known, long = counts["fit"] - new, counts["long"]
+                others = [f"; known already: {known:,}"] * bool(known)
+                others += [f"; left out, too long: {long:,}"] * bool(long)
+                report(f"{file}: {new:,} new segments{''.join(others)}")
         except RegardError:
             if made and not len(store):  # an empty memory of wrong languages would refuse the right ones
                 store.close()
                 memory.unlink()
             raise
         report(f"{memory}: {len(store):,} segments, {' → '.join(store.languages)}")
+
+
+def _noted(units: "Iterable[TranslationUnit]", author: str, counts: Counter[str]) -> "Iterator[TranslationUnit]":
+    """Yield the segments with their author, and count those that `fit` into a memory and those that are too `long`."""
+    from regard.memory.similarity import LONGEST_SIDE
+
+    for one in units:
+        counts["long" if max(len(one.source), len(one.target)) > LONGEST_SIDE else "fit"] += 1
+        yield one._replace(author=author)
 
 
 def _check_codes(codes: Sequence[str]) -> None:

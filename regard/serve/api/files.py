@@ -80,7 +80,7 @@ def check_file(service: Service, file: File) -> None:
     if len(file.data) > (limit := service.settings.max_file):
         raise ApiError(413, f"the file has {len(file.data):,} bytes, more than the limit of {limit:,}")
     if PurePath(file.name).suffix.lower() not in SUFFIXES:
-        raise bad("Invalid request: file format not supported")
+        raise bad(f"Invalid request: file format not supported; served: {' '.join(sorted(SUFFIXES))}")
 
 
 def _check(service: Service, question: FileQuestion) -> None:

@@ -17,6 +17,7 @@ from torch import Tensor
 from regard.data.columns import TextColumn
 from regard.decoding import Engine, Hypothesis, Search, Unwanted
 from regard.decoding.features import Feature
+from regard.errors import ConfigError
 from regard.explain.tokens import words_of
 from regard.models import Generator
 from regard.pieces import BOS, END, EOS, PAD, UNK
@@ -178,7 +179,8 @@ def rewritten(
 ) -> TextPrediction:
     """Return the target with up to `count` alternatives: another word in one place, and the model's continuation.
 
-    The likeliest words come first. An alternative equals the target before that word. The last word has none after it.
+    The likeliest words come first. An alternative equals the target before that word. Raises ConfigError for a number
+    of no word.
     `line` is the source, or a line of several columns as in `predict`; `encoded` are the tokens of both. `augmented`
     is the source with its context, if it was read with any.
     """
@@ -192,7 +194,7 @@ def rewritten(
     forced = TextPrediction(example["source"], target, 0.0, ids=ids, augmented=augmented)
     given = cast(TextPrediction, task.texts.as_given(forced, example))
     if word >= len(words) - 1:
-        return given
+        raise ConfigError("word", f"there is no word {word}", f"the translation has {len(words) - 1}, counted from 0")
     begin = words[word].pieces[0]
     found: dict[str, tuple[float, Hypothesis]] = {}
     for hypothesis in _written(predictor, search, row, ids[:begin], FIRST_PIECES * count):

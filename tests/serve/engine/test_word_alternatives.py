@@ -86,7 +86,8 @@ def test_likely_words_come_first(tiny_run):
 
 
 def test_no_word_stands_behind_the_last_one(answering):
-    assert answering.answer(Alternatives(pairs_of(["yes"], ["ja"]), word=3, count=4)).found[0].alternatives == []
+    refused = answering.answer(Alternatives(pairs_of(["yes"], ["ja"]), word=1, count=4)).refused[0]
+    assert (refused.kind, "1, counted from 0" in refused.details) == ("wrong", True)
 
 
 def test_long_targets_are_refused(answering):
