@@ -73,6 +73,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         """
         texts, labels = _texts(X), column_or_1d(y, warn=True) if hasattr(y, "shape") else np.asarray(list(y))
         check_consistent_length(texts, labels)
+        if not texts:
+            raise DataError("X and y", "are empty", hint="texts and their labels")
         classes, numbers = np.unique(labels, return_inverse=True)
         names = _names(classes)
         run = self._own_folder() / "run" if self.run is None else Path(self.run)

@@ -140,6 +140,7 @@ def test_a_temporary_run_goes_with_its_estimator():
         ([1.0, 2.0], ["a", "b"], TypeError, "X must be a list of texts, not float"),
         ("a text", ["a"], TypeError, "not one text"),
         (["a", "b"], ["a"], ValueError, "inconsistent numbers of samples"),
+        ([], [], DataError, "X and y: are empty"),
         (["a", "b"], ["a", "a "], DataError, "y: labels must be different as texts"),
         (["a", "b"], ["a", "good\ud800"], DataError, "lone surrogates"),
         (["a", "b"], np.array([["a", "b"], ["b", "a"]]), ValueError, "1d array"),

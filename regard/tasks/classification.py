@@ -60,19 +60,21 @@ class ClassificationTask(OneTextTask):
         # a bag of words and word pairs: docs/results/understanding.md has the comparison
         default_network={
             "model": {
-                "dim": 64,
-                "dropout": 0.3,
+                "dim": 16,
+                "dropout": 0.5,
                 "position": None,
-                "embedder": {"name": "word_ngrams", "order": 2, "buckets": 50_000, "ngram_std": 0.0},
+                "embedder": {"name": "word_ngrams", "order": 2, "buckets": 200_000, "std": 0.01, "ngram_std": 0.0},
                 "encoder": "embeddings",
                 "pooling": "mean",
             },
             "training": {
                 "batch_tokens": None,
                 "batch_sentences": 64,
+                "optimizer": "lazy_adam",
                 "learning_rate": 0.005,
                 "schedule": {"name": "inverse_sqrt", "warmup": 50},
                 "max_epochs": 20,
+                "validate_every": 100,
                 "keep_best": 3,  # halves the size on disk of a run with such a large table
                 "average": 3,
             },

@@ -31,14 +31,17 @@ class WordNgramEmbedder(NgramEmbedder):
         *,
         order: Annotated[Size, Doc("Maximum n-gram length.")] = 2,
         buckets: Annotated[Size, Doc("Number of hash buckets shared by all n-grams of two words or more.")] = 100_000,
-        ngram_std: Annotated[
+        std: Annotated[
             NotNegative | None,
-            Doc("Standard deviation of n-gram vectors at the start; 0: unseen ones are zero; null: as words."),
+            Doc("Standard deviation of word vectors at the start; 0: unseen ones are zero; null: 1 / sqrt(dim)."),
+        ] = None,
+        ngram_std: Annotated[
+            NotNegative | None, Doc("Standard deviation of n-gram vectors at the start; null: as words.")
         ] = None,
         scale: Annotated[bool, Doc("Multiply the embeddings by sqrt(dim).")] = True,
         dropout: DropoutProbability = 0.1,
     ) -> None:
-        std = dim**-0.5
+        std = dim**-0.5 if std is None else std
         table = nn.init.normal_(torch.empty(vocab_size, dim), std=std)
         more = nn.init.normal_(
             torch.empty(buckets if order > 1 else 0, dim), std=std if ngram_std is None else ngram_std
