@@ -68,7 +68,8 @@ def trained(train: Rows, texts: Sequence[str], changes: Sequence[str]) -> list[s
     with tempfile.TemporaryDirectory() as folder:
         table = Path(folder) / "train.tsv"
         table.write_text("".join(f"{label}\t{text}\n" for text, label in train), encoding="utf-8")
-        run = regard.train(text=table, run=Path(folder) / "run", quiet=True, changes=["training.threads=1", *changes])
+        given = ["training.threads=1", "data.test_fraction=0", *changes]
+        run = regard.train(text=table, run=Path(folder) / "run", quiet=True, changes=given)
         return [found.text for found in regard.load(run).predict(texts)]
 
 
