@@ -51,7 +51,7 @@ predictor.predict([SENTENCE], explain=True)
 
 # %%
 for method in ("lrp", "occlusion"):
-    (found,) = predictor.explain([SENTENCE], by=method)
+    (found,) = predictor.explain([SENTENCE], method=method)
     values, axes, labels = found.array("source")
     print(method)
     for word, row in zip(labels[0], values, strict=True):

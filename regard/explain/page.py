@@ -40,7 +40,7 @@ def to_json(
       {source_tokens, target_tokens, source_words, target_words: [{text, pieces: [position], unknown: true, if it is}],
        alignment: [[source, target]], weights: [target][source], shares: whether every row of these sums to one,
        columns (where an example has several): {name: {tokens, words}}, words as given where offsets are known,
-       by (where words were weighed by a method): its name; sides (then, of a text that was written): {column: [share]},
+       method (where words were weighed by one): its name; sides (then, of a text that was written): {column: [share]},
        reasons (where other methods weighed the words, too): {method: {weights, shares, maps, sides}},
        offsets (where they are known): {name: [[first, behind] or null for each token, characters of the text]},
        maps: [{name, kind, layer, queries, keys, weights: [head][query][key], shares}]}}
@@ -113,7 +113,7 @@ def _explanation(found: Explanation, source: str) -> dict[str, Any]:
     texts, read = found.given_texts(source), found.link.source
     more = {
         "columns": _columns(found, texts),
-        "by": found.by,
+        "method": found.method,
         "sides": _sides(found),
         "reasons": {name: {**_weighed(one), "sides": _sides(one)} for name, one in found.reasons.items()},
         "offsets": found.offsets,

@@ -81,36 +81,36 @@ class Explainer:
         self._setup.abilities.check("explanations", "explain")
         return self._encoder.model
 
-    def relevance(self, predictions: Sequence[Prediction], by: str | Choice) -> list[WordRelevance]:
+    def relevance(self, predictions: Sequence[Prediction], method: str | Choice) -> list[WordRelevance]:
         """Return the relevance of each input word for each word of these answers, (item, token) by column.
 
         >>> (found,) = explainer.relevance(predictor.score(["Good morning!"], ["Guten Morgen!"]), "lrp")
         >>> found.array("source").values
 
-        `by` is a row of RELEVANCES. Raises ConfigError for an unknown method or setting, RegardError where the method
-        cannot explain this model.
+        `method` is a row of RELEVANCES. Raises ConfigError for an unknown method or setting, RegardError where the
+        method cannot explain this model.
         """
-        pairs = zip(self._relevance(predictions, by), predictions, strict=True)
+        pairs = zip(self._relevance(predictions, method), predictions, strict=True)
         return [found if one.finished else found.without_end() for found, one in pairs]
 
     def _relevance(
-        self, predictions: Sequence[Prediction], by: str | Choice, progress: OnProgress = no_progress
+        self, predictions: Sequence[Prediction], method: str | Choice, progress: OnProgress = no_progress
     ) -> list[WordRelevance]:
-        choice = method_of(by)
-        method = RELEVANCES.build(choice)
+        choice = method_of(method)
+        attribution = RELEVANCES.build(choice)
         rows = self._encoder.encode_answered(predictions)
         if is_recording():
             raise RegardError("relevance: it cannot be computed inside `recording`")
-        model, found = method.model(self._model), list[WordRelevance]()
+        model, found = attribution.model(self._model), list[WordRelevance]()
         for one, row in zip(predictions, rows, strict=True):
             batch = self._task.batch([row]).to(model.device)
-            relevance = word_relevance(self._task, model, batch, method, choice.name, progress)
+            relevance = word_relevance(self._task, model, batch, attribution, choice.name, progress)
             parts = self._source_parts(one)
             found.append(relevance if parts is None else parts.of_relevance(relevance))
         return found
 
     def with_relevance(
-        self, predictions: Sequence[Prediction], by: str | Choice, progress: OnProgress = no_progress
+        self, predictions: Sequence[Prediction], method: str | Choice, progress: OnProgress = no_progress
     ) -> Predictions:
         """Return the predictions, each with the relevance of words as its explanation.
 
@@ -119,7 +119,7 @@ class Explainer:
         `progress` is called before every pass through the model; an exception that it raises ends the explanation.
         Raises as `relevance` does.
         """
-        found = self._relevance(predictions, by, progress)
+        found = self._relevance(predictions, method, progress)
         return self._explained(predictions, map(self._task.relevance.explanation, found))
 
     def with_attention(self, predictions: Sequence[Prediction]) -> Predictions:
@@ -206,7 +206,9 @@ class Explainer:
             for one, found in zip(some, self._attention(some), strict=True):
                 yield self._with(one, replace(found, maps=[]))
 
-    def state_relevance(self, predictions: Sequence[Prediction], by: str | Choice, layer: str) -> list[WordRelevance]:
+    def state_relevance(
+        self, predictions: Sequence[Prediction], method: str | Choice, layer: str
+    ) -> list[WordRelevance]:
         """Return the relevance of each input word for each state of a layer, (state, token) by column.
 
         >>> (found,) = explainer.state_relevance(predictor.predict(["Good morning!"]), "lrp", "encoder")
@@ -214,20 +216,22 @@ class Explainer:
         `layer` is encoder, decoder, or the name of any module of the model: https://aclanthology.org/P17-1106. Raises
         RegardError for a layer that does not exist, ConfigError for an unknown method.
         """
-        choice = method_of(by)
-        method, found = RELEVANCES.build(choice), list[WordRelevance]()
-        model = method.model(self._model)
+        choice = method_of(method)
+        attribution, found = RELEVANCES.build(choice), list[WordRelevance]()
+        model = attribution.model(self._model)
         for row in self._encoder.encode_answered(predictions):
             batch = self._task.batch([row]).to(model.device)
-            found.append(state_relevance(self._task, model, batch, method, choice.name, layer))
+            found.append(state_relevance(self._task, model, batch, attribution, choice.name, layer))
         return found
 
-    def with_state_relevance(self, predictions: Sequence[Prediction], by: str | Choice, layer: str) -> list[Prediction]:
+    def with_state_relevance(
+        self, predictions: Sequence[Prediction], method: str | Choice, layer: str
+    ) -> list[Prediction]:
         """Return the predictions, each with `state_relevance` as its explanation. Raises as that does.
 
         >>> (one,) = explainer.with_state_relevance(predictor.predict(["Good morning!"]), "lrp", "encoder")
         """
-        found = zip(predictions, self.state_relevance(predictions, by, layer), strict=True)
+        found = zip(predictions, self.state_relevance(predictions, method, layer), strict=True)
         task = self._task
         return [
             replace(one, explanation=_located(task, task.relevance.explanation(states), one.source))

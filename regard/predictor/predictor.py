@@ -328,23 +328,23 @@ class Predictor:
         return Predictions(calibrated(self.task, found, self.setup.calibration))
 
     def explain(
-        self, texts: Iterable[str | ColumnTexts], *, by: str | Choice = "lrp", search: Search | None = None
+        self, texts: Iterable[str | ColumnTexts], *, method: str | Choice = "lrp", search: Search | None = None
     ) -> list[WordRelevance]:
         """Return the relevance of each input word for each word of the answer.
 
-        >>> (found,) = predictor.explain(["Good morning!"], by="integrated_gradients")
+        >>> (found,) = predictor.explain(["Good morning!"], method="integrated_gradients")
         >>> found.array("source").values  # (item, token), labelled by found.items and found.tokens["source"]
 
         Args:
             texts: As of `predict`.
-            by: A row of RELEVANCES, with its settings as a `Choice`.
+            method: A row of RELEVANCES, with its settings as a `Choice`.
             search: In place of the run's search.
 
         Raises:
             ConfigError: The method or its setting is unknown.
             RegardError: The method cannot explain this model.
         """
-        return self.explainer.relevance(self.predict(texts, search=search), by)
+        return self.explainer.relevance(self.predict(texts, search=search), method)
 
 
 def answers_and_losses(predictor: Predictor, examples: Examples) -> Outcome:

@@ -71,7 +71,7 @@ class Explanation:
     columns: Mapping[str, Tokens]  # those that were given first
     links: list[ColumnLink] = field(default_factory=list)  # first that of the head that links words, or of the decoder
     maps: list[AttentionMap] = field(default_factory=list)
-    by: str = ""  # the method that weighed the words, a row of RELEVANCES; "": these are weights of attention
+    method: str = ""  # the method that weighed the words, a row of RELEVANCES; "": these are weights of attention
     sides: Mapping[str, list[float]] = field(default_factory=dict)  # by column what share of each target token it has
     reasons: Mapping[str, "Explanation"] = field(default_factory=dict)  # the same answer by other methods, by name
 
@@ -167,7 +167,7 @@ class Explanation:
 class WordRelevance:
     """Relevance of each input token to each token of the answer, by one method."""
 
-    by: str  # a row of RELEVANCES
+    method: str  # a row of RELEVANCES
     items: list[str]  # what is explained: the tokens of an answer, or its label
     tokens: Mapping[str, list[str]]  # what was read, by column
     values: Mapping[str, list[list[float]]]  # (item, token) by column; below zero: speaks against it

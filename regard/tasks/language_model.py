@@ -66,8 +66,9 @@ class ContinuationRelevance(RelevanceView):
         read, rows = found.tokens[TEXT], found.scaled(TEXT)
         given = len(read) - len(rows)
         weights = [*([0.0] * len(read) for _ in range(given)), *rows]
-        maps = [AttentionMap(found.by, "decoder", 0, [weights], TEXT, TEXT)]
-        return Explanation({TEXT: Tokens([*read[1 : given + 1], *found.items], TokenRole.WRITTEN)}, [], maps, found.by)
+        maps = [AttentionMap(found.method, "decoder", 0, [weights], TEXT, TEXT)]
+        tokens = Tokens([*read[1 : given + 1], *found.items], TokenRole.WRITTEN)
+        return Explanation({TEXT: tokens}, [], maps, found.method)
 
 
 class LanguageModelTask(Task):

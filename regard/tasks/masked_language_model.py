@@ -114,8 +114,8 @@ class FillingRelevance(RelevanceView):
 
     def explanation(self, found: WordRelevance) -> Explanation:
         tokens, weights = found.tokens[TEXT], [*found.scaled(TEXT), [0.0] * len(found.tokens[TEXT])]
-        maps = [AttentionMap(found.by, "encoder", 0, [weights], MASKED_PIECES, TEXT)]
-        return _explanation(tokens, found.items, [], weights, maps, found.by)
+        maps = [AttentionMap(found.method, "encoder", 0, [weights], MASKED_PIECES, TEXT)]
+        return _explanation(tokens, found.items, [], weights, maps, found.method)
 
 
 class MaskedTask(Task):
@@ -242,11 +242,11 @@ def _explanation(
     pairs: list[tuple[int, int]],
     weights: list[list[float]],
     maps: list[AttentionMap],
-    by: str = "",
+    method: str = "",
 ) -> Explanation:
     """Return the explanation of a text and the fillings of its masks."""
     columns = {TEXT: Tokens(text, TokenRole.GIVEN), MASKED_PIECES: Tokens([*fillings, END], TokenRole.ASIDE)}
-    return Explanation(columns, [ColumnLink(TEXT, MASKED_PIECES, pairs, weights)], maps, by)
+    return Explanation(columns, [ColumnLink(TEXT, MASKED_PIECES, pairs, weights)], maps, method)
 
 
 def word_borders(column: TextColumn) -> WordBorders:

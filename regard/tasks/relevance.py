@@ -20,9 +20,9 @@ TOKENS = 2048  # per pass: every item of an answer reads the whole example
 
 
 def word_relevance(
-    task: Task, model: Model, batch: Batch, method: Relevance, by: str, progress: OnProgress = no_progress
+    task: Task, model: Model, batch: Batch, method: Relevance, called: str, progress: OnProgress = no_progress
 ) -> WordRelevance:
-    """Return the relevance of the only example of a batch by the method `by`. Raises RegardError where not supported.
+    """Return the relevance of the only example of a batch by a method, `called` so. Raises RegardError where it cannot.
 
     `progress` is called before every pass through the model.
     """
@@ -37,7 +37,7 @@ def word_relevance(
     words = [torch.cat(parts) for parts in zip(*(one.words for one in found), strict=True)]
     totals = [one.total.double().tolist() for one in found if one.total is not None]
     return WordRelevance(
-        by,
+        called,
         task.relevance.items(batch, question.items.tolist()),
         tokens,
         {name: rows.double().tolist() for name, rows in zip(names, words, strict=True)},
@@ -47,7 +47,7 @@ def word_relevance(
     )
 
 
-def state_relevance(task: Task, model: Model, batch: Batch, method: Relevance, by: str, layer: str) -> WordRelevance:
+def state_relevance(task: Task, model: Model, batch: Batch, method: Relevance, called: str, layer: str) -> WordRelevance:
     """Return the relevance of each word for each state of a layer, as the sum of its numbers; without probabilities.
 
     `layer` is encoder, decoder or the name of any module. Raises RegardError for one that does not exist, or that the
@@ -66,7 +66,7 @@ def state_relevance(task: Task, model: Model, batch: Batch, method: Relevance, b
     tokens = _tokens_of(task, whole.columns, [ids for _, ids in model.reads(batch)])
     found = method.of(StateQuestion(model, batch, whole.columns, place, torch.arange(count)))
     return WordRelevance(
-        by,
+        called,
         _named(count, tokens, found.words, task.relevance.items(batch, whole.items.tolist())),
         tokens,
         {name: rows.double().tolist() for name, rows in zip(tokens, found.words, strict=True)},

@@ -25,5 +25,5 @@ class RelevanceView:
         """Return the relevance of words as an explanation: for each text, the positive attribution to the answer."""
         columns = {name: Tokens(tokens, TokenRole.GIVEN) for name, tokens in found.tokens.items()}
         columns[self.last] = Tokens(found.items, TokenRole.LABEL)
-        maps = [AttentionMap(found.by, POOLING, 0, [found.scaled(name)], "", name) for name in found.tokens]
-        return Explanation(columns, [], maps, found.by)
+        maps = [AttentionMap(found.method, POOLING, 0, [found.scaled(name)], "", name) for name in found.tokens]
+        return Explanation(columns, [], maps, found.method)

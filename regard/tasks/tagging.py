@@ -91,9 +91,9 @@ class TagsRelevance(RelevanceView):
         return self.columns[TAGS].decode(batch.sequences(TAGS).items[0, [*places]].tolist()).split()
 
     def explanation(self, found: WordRelevance) -> Explanation:
-        maps = [AttentionMap(found.by, "encoder", 0, [found.scaled(TEXT)], TAGS, TEXT)]
+        maps = [AttentionMap(found.method, "encoder", 0, [found.scaled(TEXT)], TAGS, TEXT)]
         link = ColumnLink(TEXT, TAGS, [], found.scaled(TEXT))
-        return Explanation(_columns(found.tokens[TEXT], found.items), [link], maps, found.by)
+        return Explanation(_columns(found.tokens[TEXT], found.items), [link], maps, found.method)
 
 
 def _defaults_by_tags(examples: Iterable[ColumnTexts]) -> dict[str, Any]:

@@ -73,13 +73,13 @@ class TranslationRelevance(RelevanceView):
     def explanation(self, found: WordRelevance) -> Explanation:
         """Return the relevance of the source as links and weights, and both sides as maps."""
         weights = found.scaled("source")
+        blocks = {name: "decoder" if name == "target" else "cross" for name in found.tokens}
         maps = [
-            AttentionMap(found.by, "decoder" if name == "target" else "cross", 0, [found.scaled(name)], "target", name)
-            for name in found.tokens
+            AttentionMap(found.method, block, 0, [found.scaled(name)], "target", name) for name, block in blocks.items()
         ]
         links = align([line[:-1] for line in weights[:-1]])
         tokens = found.tokens["source"], found.items
-        shown = Explanation.of_text(*tokens, links, weights, maps, by=found.by, sides=found.sides())
+        shown = Explanation.of_text(*tokens, links, weights, maps, method=found.method, sides=found.sides())
         others = {
             name: Tokens(one, TokenRole.DERIVED) for name, one in found.tokens.items() if name not in shown.columns
         }

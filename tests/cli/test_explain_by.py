@@ -29,8 +29,9 @@ class Weigher:
         assert not explain
         return [Prediction(text, "rot", -1.0) for text in texts]
 
-    def with_relevance(self, predictions, by, progress=None):
-        found = Explanation.of_text(["red"], ["rot"], [(0, 0)], [[-1.0]], by=f"{by.name} {dict(by.settings)}")
+    def with_relevance(self, predictions, method, progress=None):
+        named = f"{method.name} {dict(method.settings)}"
+        found = Explanation.of_text(["red"], ["rot"], [(0, 0)], [[-1.0]], method=named)
         return [Prediction(one.source, one.text, one.score, explanation=found) for one in predictions]
 
 
@@ -45,7 +46,7 @@ def _loads(monkeypatch):
 def by_of(*words):
     done = CliRunner().invoke(app, ["explain", "run", "red", *words, "--json"])
     assert done.exit_code == 0, done.output
-    return json.loads(done.stdout)["predictions"][0]["explanation"]["by"]
+    return json.loads(done.stdout)["predictions"][0]["explanation"]["method"]
 
 
 def test_a_method_has_its_settings_beside_it():
@@ -58,7 +59,7 @@ def test_further_methods_stand_beside_the_first():
         app, ["explain", "run", "red", "--method", "lrp", "--method", "saliency", "--method", "ig", "--json"]
     )
     found = json.loads(done.stdout)["predictions"][0]["explanation"]
-    assert (found["by"], list(found["reasons"])) == ("lrp {}", ["saliency", "integrated_gradients"])
+    assert (found["method"], list(found["reasons"])) == ("lrp {}", ["saliency", "integrated_gradients"])
 
 
 def test_settings_are_of_one_method():

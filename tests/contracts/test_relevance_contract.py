@@ -72,4 +72,4 @@ def test_tags_of_words_of_several_pieces(method, head, pieces):
     assert "".join(found.tokens["text"]).replace(" ", "") == "thecatssleep"
     (shown,) = predictor.explainer.with_relevance(predictions, name)
     show([shown])
-    assert to_json([shown])["predictions"][0]["explanation"]["by"] == name
+    assert to_json([shown])["predictions"][0]["explanation"]["method"] == name

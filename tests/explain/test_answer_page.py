@@ -235,6 +235,6 @@ def test_methods_stand_side_by_side_for_a_label(visit, settings):
 def test_words_that_speak_against_a_label_look_so(visit):
     plain = labelled()
     maps = [AttentionMap("lrp", "pooling", 0, [[[0.1, 0.4, 0.2, -0.3, 0.0]]], "", "text")]
-    seen = visit(replace(plain, explanation=replace(plain.explanation, maps=maps, by="lrp")))
+    seen = visit(replace(plain, explanation=replace(plain.explanation, maps=maps, method="lrp")))
     assert seen.texts(".seen.below") == ["film"]
     assert "Highest relevance: \u2068fine\u2069 0.6" in seen.all("#answer").inner_text()

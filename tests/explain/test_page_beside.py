@@ -14,7 +14,7 @@ HOSTILE = "<img/src=x/onerror=alert(1)>"
 
 def explained(source: list[str], target: list[str], weights: list[list[float]], **more) -> TextPrediction:
     texts = ["".join(tokens).replace("▁", " ").removesuffix("</s>").strip() for tokens in (source, target)]
-    found = Explanation.of_text(source, target, [], weights, by="lrp", **more)
+    found = Explanation.of_text(source, target, [], weights, method="lrp", **more)
     return TextPrediction(*texts, -1.0, [-0.6931472] * len(target), explanation=found)
 
 

@@ -131,6 +131,6 @@ def test_colour_is_the_consoles_business(house):
 def test_a_translation_tells_what_came_from_the_source():
     sides = {"source": [0.2, 0.75, 0.25, 0.9], "target": [0.8, 0.25, 0.75, 0.1]}
     found = Explanation.of_text(
-        ["▁a", "</s>"], ["▁ein", "▁Ho", "se", "</s>"], [], [[1.0, 0.0]] * 4, by="lrp", sides=sides
+        ["▁a", "</s>"], ["▁ein", "▁Ho", "se", "</s>"], [], [[1.0, 0.0]] * 4, method="lrp", sides=sides
     )
     assert "from the source: ein 20%, Hose 50%" in shown(Prediction("a", "ein Hose", -1.0, explanation=found))

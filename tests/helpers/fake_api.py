@@ -97,7 +97,7 @@ def weighted(prediction: Prediction, methods: list[str]) -> Prediction:
         maps = [AttentionMap(method, kind, 0, [some]) for kind, some in (("cross", rows), ("decoder", own))]
         sides = {"source": [share] * height, "target": [1 - share] * height}
         reasons[method] = Explanation.of_text(
-            found.source_tokens, found.target_tokens, [], rows, maps, by=method, sides=sides
+            found.source_tokens, found.target_tokens, [], rows, maps, method=method, sides=sides
         )
     return replace(prediction, explanation=replace(found, reasons=reasons))
 

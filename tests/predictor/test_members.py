@@ -40,6 +40,6 @@ def test_every_member_has_a_docstring_with_an_example(predictor, owner):
 
 
 def test_the_explainer_answers_as_the_predictor_does(predictor):
-    (found,) = predictor.explain(["a dog"], by="saliency")
+    (found,) = predictor.explain(["a dog"], method="saliency")
     (again,) = predictor.copy().explainer.relevance(predictor.predict(["a dog"]), "saliency")
     assert found.values == again.values

@@ -37,7 +37,7 @@ def translator(tokenizer):
 
 
 def test_relevance_is_an_array_with_named_axes(translator):
-    (found,) = translator.explain(["a dog runs"], by="gradient_times_input")
+    (found,) = translator.explain(["a dog runs"], method="gradient_times_input")
     (answer,) = translator.predict(["a dog runs"])
     source, target = found.array("source"), found.array("target")
     assert source.axes == ("item", "token")
@@ -48,17 +48,17 @@ def test_relevance_is_an_array_with_named_axes(translator):
 
 
 def test_another_name_of_a_method_is_that_method(translator):
-    (one,), (other,) = (translator.explain(["two cats"], by=by) for by in ("ig", "integrated_gradients"))
+    (one,), (other,) = (translator.explain(["two cats"], method=method) for method in ("ig", "integrated_gradients"))
     assert one == other
-    assert one.by == "integrated_gradients"
+    assert one.method == "integrated_gradients"
     assert max(one.errors()) < 0.05
 
 
 def test_unknown_methods_are_told_with_the_known_ones(translator):
-    with pytest.raises(ConfigError, match=r"by: there is no method 'nonsense'.*gradient_times_input"):
-        translator.explain(["two cats"], by="nonsense")
-    with pytest.raises(ConfigError, match=r"by.stps: there is no such setting .did you mean 'steps'"):
-        translator.explain(["two cats"], by=Choice("integrated_gradients", {"stps": 3}))
+    with pytest.raises(ConfigError, match=r"method: there is no method 'nonsense'.*gradient_times_input"):
+        translator.explain(["two cats"], method="nonsense")
+    with pytest.raises(ConfigError, match=r"method.stps: there is no such setting .did you mean 'steps'"):
+        translator.explain(["two cats"], method=Choice("integrated_gradients", {"stps": 3}))
 
 
 def test_sides_are_shares_of_what_speaks_for_and_against():
@@ -82,8 +82,8 @@ def test_reasons_of_several_methods_stand_beside_an_explanation(translator):
     for before, one in zip(predictions, found, strict=True):
         assert one.explanation.weights == before.explanation.weights
         assert list(one.explanation.reasons) == ["saliency", "integrated_gradients"]
-    for by, reason in found[1].explanation.reasons.items():
-        (alone,) = translator.explainer.with_relevance(predictions[1:], by)
+    for method, reason in found[1].explanation.reasons.items():
+        (alone,) = translator.explainer.with_relevance(predictions[1:], method)
         assert reason == alone.explanation
     told = to_json(found)["predictions"][0]["explanation"]["reasons"]
     assert [sorted(one) for one in told.values()] == [["maps", "shares", "sides", "weights"]] * 2
@@ -98,7 +98,7 @@ def test_a_translation_is_shown_with_its_relevance(translator):
     predictions = translator.explainer.with_relevance(translator.predict(TEXTS), "saliency")
     for one in predictions:
         found = one.explanation
-        assert found.by == "saliency"
+        assert found.method == "saliency"
         assert [each.kind for each in found.maps] == ["cross", "decoder"]
         assert len(found.sides["source"]) == len(found.target_tokens)
         assert_close(
@@ -106,7 +106,7 @@ def test_a_translation_is_shown_with_its_relevance(translator):
             [1.0] * len(found.target_tokens),
         )
     show(predictions)
-    assert to_json(predictions)["predictions"][0]["explanation"]["by"] == "saliency"
+    assert to_json(predictions)["predictions"][0]["explanation"]["method"] == "saliency"
 
 
 def test_a_language_model_is_shown_with_the_words_before(tokenizer):
@@ -125,7 +125,7 @@ def test_a_label_is_shown_with_the_words_that_speak_for_it(tokenizer):
     model = MODELS.build(Choice("classifier", {"dim": 8, "encoder": Choice("transformer", SMALL)}), columns)
     task = ClassificationTask(columns)
     predictor = Predictor(model, task, engine_of(model, task))
-    (found,) = predictor.explain(["a dog runs"], by="occlusion")
+    (found,) = predictor.explain(["a dog runs"], method="occlusion")
     assert found.items == [predictor.predict(["a dog runs"])[0].text]
     (one,) = predictor.explainer.with_relevance(predictor.predict(["a dog runs"]), "occlusion")
     (drawn,) = one.explanation.maps
@@ -133,9 +133,9 @@ def test_a_label_is_shown_with_the_words_that_speak_for_it(tokenizer):
 
 
 def test_long_answers_are_weighed_in_portions(translator, monkeypatch):
-    (whole,) = translator.explain(["a dog runs"], by="lrp")
+    (whole,) = translator.explain(["a dog runs"], method="lrp")
     monkeypatch.setattr(relevance, "TOKENS", 20)
-    (portions,) = translator.explain(["a dog runs"], by="lrp")
+    (portions,) = translator.explain(["a dog runs"], method="lrp")
     assert portions.items == whole.items
     for name in ("source", "target"):
         assert_close(portions.array(name).values, whole.array(name).values)
@@ -157,7 +157,7 @@ def test_another_model_explains_the_answers_of_the_first(translator):
     answers = translator.predict(TEXTS)
     found = translator.explainer.with_own_explanations(answers, ["lrp", "saliency"])
     assert [(one.source, one.text) for one in found] == [(one.source, one.text) for one in answers]
-    assert [(one.explanation.by, [*one.explanation.reasons]) for one in found] == [("lrp", ["saliency"])] * 2
+    assert [(one.explanation.method, [*one.explanation.reasons]) for one in found] == [("lrp", ["saliency"])] * 2
     scored = translator.score(TEXTS, [one.text for one in answers])
     assert [one.log_probs for one in found] == [one.log_probs for one in scored]
-    assert translator.explainer.with_own_explanations(answers)[0].explanation.by == ""
+    assert translator.explainer.with_own_explanations(answers)[0].explanation.method == ""

@@ -103,7 +103,7 @@ def test_a_server_answers_and_explains_every_route(folder, route):
 
 @pytest.mark.parametrize("method", ["lrp", "gradient_times_input"])
 def test_relevance_takes_the_draft_as_given(predictor, method):
-    (found,) = predictor.explain(["a dog runs"], by=method)
+    (found,) = predictor.explain(["a dog runs"], method=method)
     assert {*found.tokens} == {"source", "target"}
 
 

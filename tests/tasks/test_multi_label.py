@@ -170,7 +170,7 @@ def test_a_run_is_tuned_calibrated_and_explained(run):
         zip((one.strip(" ▁") for one in found.explanation.source_tokens), found.explanation.weights[0], strict=False)
     )
     assert weights["red"] > 0.2
-    (relevance,) = predictor.explain(["red x"], by="gradient_times_input")
+    (relevance,) = predictor.explain(["red x"], method="gradient_times_input")
     assert sorted(relevance.items) == ["colour", "not animal", "not motion"]
 
 

@@ -126,7 +126,7 @@ def test_a_run_is_evaluated_predicts_and_explains(run):
     assert figures["pearson"] > 95 and figures["spearman"] > 90 and figures["mean absolute error"] < 6
     done = command("predict", run / "run", "good good film", "--json")
     assert json.loads(done.printed)["number"] == pytest.approx(20, abs=8)
-    (found,) = regard.load(run / "run").explain(["good bad film"], by="gradient_times_input")
+    (found,) = regard.load(run / "run").explain(["good bad film"], method="gradient_times_input")
     weights = dict(zip((one.strip(" ▁") for one in found.tokens["text"]), found.values["text"][0], strict=True))
     assert weights["good"] > 0 > weights["bad"]
 

@@ -15,7 +15,7 @@ from regard.explain.relevance.smoothgrad import SmoothGrad
 from regard.registry import Choice, Registry
 
 RELEVANCES: Registry[Relevance] = Registry(
-    "by",
+    "method",
     {
         "attention": AttentionWeights,
         "attention_rollout": AttentionRollout,
@@ -35,13 +35,13 @@ def quick_methods() -> list[str]:
     return [name for name, row in rows.items() if row.quick]
 
 
-def method_of(by: str | Choice) -> Choice:
+def method_of(method: str | Choice) -> Choice:
     """Return the row that a method's name stands for, another name of it, too. Raises ConfigError for none."""
-    if isinstance(by, Choice):
-        return by
-    known = RELEVANCES.find(by)
+    if isinstance(method, Choice):
+        return method
+    known = RELEVANCES.find(method)
     if known is None:
-        raise ConfigError("by", f"there is no method '{by}'", nearest(by, RELEVANCES))
+        raise ConfigError("method", f"there is no method '{method}'", nearest(method, RELEVANCES))
     return known
 
 

@@ -66,7 +66,7 @@ function said({ text }) {
 // Text of a column with its attended words marked.
 function columnOf(prediction, column, t, several) {
   const seen = lookedAt(prediction.explanation, column.name);
-  const by = prediction.explanation?.by;
+  const by = prediction.explanation?.method;
   const marks = { tags: tagged, span: marked }[prediction.answers]?.(prediction, column) ?? [];
   return element("div", { class: "given", "data-column": column.name },
     several && column.name && element("h3", { class: "side-title" }, sideName(t, column.name)),
@@ -180,7 +180,7 @@ function weighed({ caption, side, heads, rows, matrix, shares, most }) {
 // Relevance of each word of a column by several methods, side by side.
 function byMethods({ text, explanation }, { name }, t) {
   const others = Object.entries(explanation?.columns ? explanation.reasons ?? {} : {});
-  const found = [[explanation?.by ?? OWN, explanation], ...others.map(([method, one]) => [method, { ...explanation, ...one }])]
+  const found = [[explanation?.method ?? OWN, explanation], ...others.map(([method, one]) => [method, { ...explanation, ...one }])]
     .map(([method, one]) => [method, others.length ? lookedAt(one, name) : null]).filter(([, seen]) => seen);
   if (found.length < 2) return false;
   const matrix = found.map(([, { weights }]) => weights);

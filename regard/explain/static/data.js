@@ -29,7 +29,7 @@ export function isWritten(prediction) {
 // A prediction with the weights, maps and sides of another method, if known.
 export function explainedBy(prediction, by) {
   const reason = by && prediction.explanation?.reasons?.[by];
-  return reason ? { ...prediction, explanation: { ...prediction.explanation, ...reason, by } } : prediction;
+  return reason ? { ...prediction, explanation: { ...prediction.explanation, ...reason, method: by } } : prediction;
 }
 
 // Kinds of attention; of an example in columns, the pairs of columns, and the alignment if there is one.

@@ -12,26 +12,26 @@ export function methodName({ t }, name) {
 // Available methods; the best first if they were graded, else that of the heat map.
 export function methodsOf({ prediction, state, methods, grades }) {
   const { explanation } = candidate(prediction, state.rank);
-  const own = explanation?.by ?? OWN;
+  const own = explanation?.method ?? OWN;
   const names = [...new Set([own, ...methods, ...Object.keys(explanation?.reasons ?? {})])];
   const grade = (name) => grades?.methods[name]?.deletion.value ?? -Infinity;
   return grades ? names.sort((a, b) => (grade(a) === grade(b) ? 0 : grade(b) - grade(a))) : names;
 }
 
 export function ownOf({ prediction, state }) {
-  return candidate(prediction, state.rank).explanation?.by ?? OWN;
+  return candidate(prediction, state.rank).explanation?.method ?? OWN;
 }
 
 // Explanation of a prediction by a method; null if it has none.
 export function reasonOf({ explanation }, name) {
-  return explanation?.reasons?.[name] ?? ((explanation?.by ?? OWN) === name ? explanation : null);
+  return explanation?.reasons?.[name] ?? ((explanation?.method ?? OWN) === name ? explanation : null);
 }
 
 // Fraction of each target unit's relevance on the source: by the shown method, or the best comparable one.
 export function sourceShares(viewer) {
   const { explanation } = viewer.current();
   const reasons = explanation?.reasons ?? {};
-  const by = explanation?.sides?.source ? explanation.by : explanation && methodsOf(viewer).find((name) => reasons[name]?.sides?.source);
+  const by = explanation?.sides?.source ? explanation.method : explanation && methodsOf(viewer).find((name) => reasons[name]?.sides?.source);
   const shares = explanation?.sides?.source ?? reasons[by]?.sides.source;
   if (!shares || !viewer.view || viewer.view.rowSide !== "target") return null;
   return { by, of: viewer.view.rows.map(({ pieces }) => pieces.reduce((sum, piece) => sum + (shares[piece] ?? 0), 0) / pieces.length) };

@@ -136,7 +136,7 @@ export class Viewer {
 
   speaker() {
     const [plain, weighed] = [WORDINGS[this.wording] ?? {}, WEIGHED].map((more) => speaker(this.language, more));
-    return (key, ...values) => (key in WEIGHED.en && this.prediction && this.current().explanation?.by ? weighed : plain)(key, ...values);
+    return (key, ...values) => (key in WEIGHED.en && this.prediction && this.current().explanation?.method ? weighed : plain)(key, ...values);
   }
 
   // [ ] go through the layers, comma and full stop through the heads.

@@ -34,7 +34,7 @@ async def explain_given(service: Service, request: Request) -> Response:
     model = _asked_model(service, question, request.state.asked)
     methods = model.card.get("methods", [])
     for field, method in (
-        *[("by", question.by)] * bool(question.by),
+        *[("method", question.method)] * bool(question.method),
         *(("reasons", one) for one in question.reasons),
     ):
         if method not in methods:
@@ -42,7 +42,7 @@ async def explain_given(service: Service, request: Request) -> Response:
     if len(question.reasons) > MAX_METHODS:
         raise bad(f"Invalid request: reasons: {len(question.reasons):,} are more than {MAX_METHODS}")
     (text, problem), reasons = await _text_of(service, model, question), (*dict.fromkeys(question.reasons),)
-    asked_for = Explain((text,), by=question.by, reasons=reasons, steps=question.steps)
+    asked_for = Explain((text,), method=question.method, reasons=reasons, steps=question.steps)
     wanted = AnswerLimit(service.settings.max_maps, asked_for)
     [prediction] = await model.ask(asked_for, seconds=service.settings.request_timeout)
     prediction = prediction.warned(problem)

@@ -93,7 +93,7 @@ class ExplainQuestion(ForcedQuestion):
     """Explanation of a given translation."""
 
     html: bool = Field(False, description="answer with a self-contained page")
-    by: str = Field("", description="attribution method: lrp, gradient_times_input, saliency …")
+    method: str = Field("", description="attribution method: lrp, gradient_times_input, saliency …")
     reasons: list[str] = Field([], description="further attribution methods")
     steps: bool = Field(False, description="return the hypotheses kept and dropped at each search step, in details")
 

@@ -223,11 +223,11 @@ class Answering:
         is_unwanted: Callable[[], bool],
         encoded: Sequence[Ids] | None = None,
         *,
-        by: str,
+        method: str,
         reasons: Sequence[str],
         steps: bool,
     ) -> Prediction:
-        """Return a given target, scored and explained: by attention or by method `by`, and by further methods.
+        """Return a given target, scored and explained: by attention or by `method`, and by further methods.
 
         With `steps` it has the steps of a search of its source. Between two passes through the model `is_unwanted` is
         called; once it returns True, no further explanation is computed.
@@ -244,8 +244,8 @@ class Answering:
         (scored,) = self.predictor.score([text.source], [text.target], matches=[text.similar], encoded=encoded)
         given = replace(scored, source=self.predictor.task.texts.given(text.source)[self.predictor.task.first])
         try:
-            if by:
-                found: Sequence[Prediction] = self.predictor.explainer.with_relevance([given], by, progress)
+            if method:
+                found: Sequence[Prediction] = self.predictor.explainer.with_relevance([given], method, progress)
             else:
                 found = self.looking.explained([given], maps=True, unwanted=none_unwanted)
             (explained,) = self.predictor.explainer.with_reasons(found, reasons, progress)

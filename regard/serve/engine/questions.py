@@ -183,7 +183,7 @@ class _Forced(Question, frozen=True):
 class Explain(_Forced, frozen=True):
     """Score given targets, and explain them by attention or attribution."""
 
-    by: str = ""  # attribution method; "": attention
+    method: str = ""  # attribution method; "": attention
     reasons: tuple[str, ...] = ()  # further attribution methods
     steps: bool = False  # and the hypotheses kept and dropped at each step of a search
 
@@ -193,12 +193,12 @@ class Explain(_Forced, frozen=True):
 
     def cost(self, lengths: Sequence[int], *, prefix: int = 0, terms: Sequence[int] = ()) -> int:
         """Return the cost: a forward pass, and several for each method."""
-        methods = len(self.reasons) + bool(self.by) + self.steps
+        methods = len(self.reasons) + bool(self.method) + self.steps
         return sum(lengths) * (1 + PASSES * methods) if methods else max(lengths, default=0)
 
     def run(self, answering: "Answering", unwanted: "Unwanted", encoded: "Sequence[Ids] | None") -> "Answered":
-        """Return the given targets, scored and explained: by attention or by method `by`, and by further methods."""
-        explained = functools.partial(answering.explained, by=self.by, reasons=self.reasons, steps=self.steps)
+        """Return the given targets, scored and explained: by attention or by `method`, and by further methods."""
+        explained = functools.partial(answering.explained, method=self.method, reasons=self.reasons, steps=self.steps)
         return answering.each(self.texts, explained, unwanted, encoded)
 
 

@@ -20,10 +20,10 @@ NO_FIELD = "there is no such field"
 GIVEN = {"source_text": "Hello World", "target_text": "Hallo Welt", "source": "en", "target": "de"}
 FIELDS = (
     "api_key",
-    "by",
     "document",
     "html",
     "memory",
+    "method",
     "model",
     "reasons",
     "source",
@@ -175,17 +175,17 @@ def test_a_given_translation_is_explained(client):
 
 
 def test_a_given_translation_is_explained_by_a_method(client):
-    assert ask(client, "/v1/explain", **GIVEN, by="lrp").status_code == 200
-    found = ask(client, "/v1/explain", **GIVEN, by="lrb")
-    told = "by: there is no method lrb (did you mean 'lrp'?)"
+    assert ask(client, "/v1/explain", **GIVEN, method="lrp").status_code == 200
+    found = ask(client, "/v1/explain", **GIVEN, method="lrb")
+    told = "method: there is no method lrb (did you mean 'lrp'?)"
     assert (found.status_code, found.json()) == (400, {"error": told})
     found = ask(client, "/v1/explain", **GIVEN, reasons=["lrp", "lrb"])
-    assert (found.status_code, found.json()) == (400, {"error": told.replace("by", "reasons", 1)})
+    assert (found.status_code, found.json()) == (400, {"error": told.replace("method", "reasons", 1)})
 
 
 def test_methods_are_asked_for_once_each_beside_what_was_looked_at(client, engine):
     assert ask(client, "/v1/explain", **GIVEN, reasons=["lrp", "saliency", "lrp"]).status_code == 200
-    assert (engine.asked[-1].by, engine.asked[-1].reasons) == ("", ("lrp", "saliency"))
+    assert (engine.asked[-1].method, engine.asked[-1].reasons) == ("", ("lrp", "saliency"))
 
 
 def test_steps_of_a_search_are_told_when_they_are_asked_for(client, engine):

@@ -124,12 +124,12 @@ def test_given_targets_are_scored_and_explained(tiny_run, answering):
 
 
 def test_given_targets_are_explained_by_a_method(answering):
-    (found,) = predictions(answering.answer(Explain(pairs_of(["a dog runs"], ["ein Hund"]), by="lrp")))
+    (found,) = predictions(answering.answer(Explain(pairs_of(["a dog runs"], ["ein Hund"]), method="lrp")))
     (wanted,) = answering.predictor.explainer.with_relevance(
         answering.predictor.score(["a dog runs"], ["ein Hund"]), "lrp"
     )
     assert found.explanation == wanted.explanation
-    assert found.explanation.by == "lrp"
+    assert found.explanation.method == "lrp"
 
 
 def test_given_targets_have_the_steps_of_a_search(answering):
@@ -143,7 +143,7 @@ def test_given_targets_have_the_steps_of_a_search(answering):
 
 def test_an_explanation_goes_on_step_by_step_and_is_given_up(answering):
     """Between two passes through the model `unwanted` is asked; who has gone gets no more than the score."""
-    asked, options = [], {"by": "lrp", "reasons": ("saliency", "gradient_times_input"), "steps": True}
+    asked, options = [], {"method": "lrp", "reasons": ("saliency", "gradient_times_input"), "steps": True}
     texts = ["a dog runs"], ["ein Hund"]
     (whole,) = predictions(
         answering.answer(Explain(pairs_of(*texts), **options), unwanted=lambda: asked.append(1) or frozenset())
@@ -170,7 +170,7 @@ def test_what_has_to_be_kept_and_explained_is_counted(answering):
     assert pieces(answering.count(Predict.lines(["yes"], prefix=prefix))) == [plain + len(target.encode(prefix))]
     (costly,) = answering.count(Predict.lines(["yes"], prefix=prefix * 600))
     assert (costly.kind, "target_prefix" in costly.details) == ("wrong", True)
-    assert pieces(answering.count(Explain(pairs_of(["yes"], ["ja"]), by="lrp"))) == [
+    assert pieces(answering.count(Explain(pairs_of(["yes"], ["ja"]), method="lrp"))) == [
         5 * (plain + len(target.encode("ja")))
     ]
     assert lane_of(answering.count(Predict.lines(["a dog"], glossary=("dog\t" + "Hund " * 40,)))[0].pieces) > 0

@@ -51,7 +51,7 @@ def test_it_answers_as_the_predictor_does(real, run, tiny_run):
     given = run(real.ask(Explain(pairs_of(["yes"], ["ja"]))))
     assert [one.score for one in given] == [one.score for one in predictor.score(["yes"], ["ja"])]
     assert {"lrp", "attention"} <= set(real.cards[""]["methods"])
-    (weighted,) = run(real.ask(Explain(pairs_of(["yes"], ["ja"]), by="lrp")))
+    (weighted,) = run(real.ask(Explain(pairs_of(["yes"], ["ja"]), method="lrp")))
     assert (
         weighted.explanation
         == predictor.explainer.with_relevance(predictor.score(["yes"], ["ja"]), "lrp")[0].explanation

@@ -29,7 +29,7 @@ def test_a_text_to_predict(question, more, pieces):
 
 def test_a_given_target():
     assert Explain(()).cost([12, 20]) == 20
-    assert Explain((), by="lrp", reasons=("saliency",)).cost([12, 20]) == 32 * 9
+    assert Explain((), method="lrp", reasons=("saliency",)).cost([12, 20]) == 32 * 9
     assert Explain((), steps=True).cost([12, 20]) == 32 * 5
     assert Alternatives((), word=1, count=5).cost([12, 20]) == 160
 
