@@ -60,7 +60,7 @@ class ClassificationTask(OneTextTask):
         # a bag of words and word pairs: docs/results/understanding.md has the comparison
         default_network={
             "model": {
-                "dim": 16,
+                "dim": 32,
                 "dropout": 0.5,
                 "position": None,
                 "embedder": {"name": "word_ngrams", "order": 2, "buckets": 200_000, "std": 0.01, "ngram_std": 0.0},

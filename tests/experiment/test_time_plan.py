@@ -164,9 +164,9 @@ def test_a_classifier_whose_network_is_open_counts_words_and_pairs(tmp_path):
     path = tmp_path / "a.tsv"
     path.write_text(TABLES["classification"][1] * 20, encoding="utf-8")
     words = ["task=classification", f"data.train={path}"]
-    usual, small = (read_experiment(None, [*words, *more]) for more in ([], ["model.dim=32", "model.embedder.order=3"]))
+    usual, small = (read_experiment(None, [*words, *more]) for more in ([], ["model.dim=16", "model.embedder.order=3"]))
     assert small.model.settings["embedder"].settings["order"] == 3
-    for experiment, dim in ((usual, 16), (small, 32)):
+    for experiment, dim in ((usual, 32), (small, 16)):
         settings = experiment.model.settings
         assert (settings["encoder"].name, settings["embedder"].name) == ("embeddings", "word_ngrams")
         assert settings["dim"] == dim
