@@ -2,7 +2,7 @@
 
     REGARD_DATA=PATH python benchmarks/default_classifier.py [SET ...] [--seeds 3] [--changes KEY=VALUE ...]
 
-A tenth of a set, by a hash of its texts, is the test part where the set has none of its own. scikit-learn's read words
+A tenth of a set, by a hash of its texts, is the test set where it has none of its own. scikit-learn's read words
 and pairs of words: TF-IDF (sublinear) and a linear support vector machine or logistic regression (C = 10), and counts
 and naive Bayes. Seconds are of the processor, reading and answers included. The result is a table in Markdown.
 """
@@ -48,7 +48,7 @@ def rows(name: str, label: int = 0, text: int = 1, lines: int | None = None) -> 
 
 
 def parts(name: str) -> tuple[Rows, Rows]:
-    """Return the training part and the test part of a set."""
+    """Return the training set and the test set of a collection."""
     if name == "TREC":
         return rows("sentcls/trec.train.tsv.gz", text=2), rows("sentcls/trec.test.tsv.gz", text=2)
     if name == "SST-2":

@@ -47,7 +47,9 @@ def word_relevance(
     )
 
 
-def state_relevance(task: Task, model: Model, batch: Batch, method: Relevance, called: str, layer: str) -> WordRelevance:
+def state_relevance(
+    task: Task, model: Model, batch: Batch, method: Relevance, called: str, layer: str
+) -> WordRelevance:
     """Return the relevance of each word for each state of a layer, as the sum of its numbers; without probabilities.
 
     `layer` is encoder, decoder or the name of any module. Raises RegardError for one that does not exist, or that the

@@ -1,5 +1,6 @@
 """Hashed word n-grams against Python's own integers, and fastText's bag by hand."""
 
+import pytest
 import torch
 from torch import tensor
 from torch.testing import assert_close
@@ -35,20 +36,15 @@ def test_a_word_is_its_vector_and_that_of_its_bigram():
     assert_close(vectors[0, 1], expected)
 
 
-def test_spreads_at_the_start():
-    """Of words, and of n-grams unless they have their own."""
-    drawn = {
-        (std, own): WordNgramEmbedder(5_000, 16, std=std, ngram_std=own) for std in (None, 0.01) for own in (None, 0.1)
-    }
-    for (std, own), embedder in drawn.items():
-        words = 0.25 if std is None else std  # 1 / sqrt(16)
-        assert_close(float(embedder.table.detach().std()), words, rtol=0.05, atol=0.0)
-        assert_close(float(embedder.more.detach().std()), words if own is None else own, rtol=0.05, atol=0.0)
-
-
-def test_ngrams_without_spread_say_nothing_before_they_have_learnt():
-    embedder = WordNgramEmbedder(9, 4, buckets=7, ngram_std=0.0, dropout=0.0)
-    assert_close(embedder(tensor([[5, 8]]))[0][0], 2 * embedder.table[[5, 8]])
+@pytest.mark.parametrize(
+    ("std", "ngram_std", "spreads"),
+    [(None, None, (0.25, 0.25)), (0.01, None, (0.01, 0.01)), (0.01, 0.1, (0.01, 0.1)), (None, 0.0, (0.25, 0.0))],
+)
+def test_spreads_at_the_start(std, ngram_std, spreads):
+    """Of words, 1 / sqrt(dim) by default, and of n-grams."""
+    embedder = WordNgramEmbedder(5_000, 16, std=std, ngram_std=ngram_std)
+    found = torch.stack([embedder.table.detach().std(), embedder.more.detach().std()])
+    assert_close(found, tensor(spreads), rtol=0.05, atol=0.0)
 
 
 def test_order_matters_from_bigrams_on():
