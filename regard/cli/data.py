@@ -9,6 +9,7 @@ from regard.cli.emit import emit, say, say_unless, write_file
 from regard.cli.files import check_all_writable, check_apart
 from regard.cli.help_page import Command, PageGroup
 from regard.cli.options import Json, Quiet, file_option, folder_option, number_option
+from regard.errors import ConfigError
 
 data_app = typer.Typer(
     cls=PageGroup, rich_markup_mode=None, help="Get sentence pairs to train on, and check them.", no_args_is_help=True
@@ -69,6 +70,8 @@ def check_command(
     regard data check train.en train.de --html check.html
     regard data check train.en train.de --clean clean.en clean.de --dropped dropped.jsonl
     """
+    if clean and (option := next((str(path) for path in clean if str(path).startswith("--")), "")):
+        raise ConfigError("--clean", f"takes two files, and {option} stands there", "--clean clean.en clean.de")
     named = {"--clean": clean and clean[0], "--dropped": dropped, "--html": html}
     named["--clean TARGET"] = clean and clean[1]
     check_all_writable(named)

@@ -43,6 +43,9 @@ class KeptTerms:
             self.warn(f"--glossary: terms are annotated in the source{required} (decoding.terms={method})")
         if self.glossary is not None and self.file is not None:
             self.glossary = type(self.glossary).read(self.file, predictor.setup.languages)
+            entries = self.glossary.entries
+            if all(one.targets == (one.source,) for one in entries) and any(" " in one.source for one in entries):
+                self.warn(f"{self.file}: no line has a translation, so its terms are copied: is a tab missing?")
             predictor.encoder.term_phrases.check([self.glossary])
 
     def answer(self, predict: Callable[..., list[Prediction]]) -> LineAnswer:

@@ -41,7 +41,7 @@ class Abilities:
         """Raise ConfigError for one of ABILITIES that the engine does not have; `place` is where it was asked for."""
         if ability not in self.supported:
             problem = f"the {self.engine} engine does not have {ABILITIES[ability]}"
-            raise ConfigError(place, problem, "leave it out, or use the run, without --engine")
+            raise ConfigError(place, problem, "leave it out, or use the run itself, not its export")
 
 
 NATIVE = Abilities()

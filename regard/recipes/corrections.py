@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.client import HTTPException
+from itertools import islice
 from pathlib import Path
 from re import sub
 from tempfile import TemporaryDirectory
@@ -25,6 +26,7 @@ from regard.experiment.data import by_ending
 from regard.http_body import KEY_VARIABLE, direct_opener, limited_body
 from regard.registry import Choice
 from regard.runs.texts import Say
+from regard.text.column_names import column_names, names_line
 
 FEWEST_CORRECTIONS = 10  # corrections
 TOLERANCE = 0.1  # points of the standing set's metric
@@ -137,8 +139,12 @@ def corrected_texts(path: Path, languages: tuple[str, str], say: Say = lambda li
         raise ConfigError(str(path), "has an unknown ending", hint)
     named_languages = {"languages": [*languages]} if kind in ("suggestions", *FILES_OF_LANGUAGES) else {}
     reader = READERS.build(Choice(kind, {"file": str(path), **named_languages}), PAIR_SIDES, place="")
+    pairs = ([" ".join(str(example.texts[side]).split()) for side in PAIR_SIDES] for example in reader)
+    names = column_names(pairs) if "header" in READERS.settings(kind) else None
+    if names:
+        say(names_line(path, names))
     found = Corrected()
-    for example in reader:
+    for example in islice(reader, 1 if names else 0, None):
         source, target = (" ".join(str(example.texts[side]).split()) for side in PAIR_SIDES)
         if source and target:
             found.pop(source, None)

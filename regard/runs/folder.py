@@ -31,6 +31,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from importlib.metadata import version
 from pathlib import Path
 from shlex import quote
+from tempfile import mkdtemp
 from typing import Any, BinaryIO, cast
 
 import torch
@@ -120,8 +121,17 @@ class RunFolder:
             yield
 
     def check_free(self, *, resumed: bool = True) -> None:
-        """Raise ConfigError where the folder has files; the message says how to resume the run, if `resumed`."""
+        """Raise ConfigError where the folder has files, or cannot be made.
+
+        The message says how to resume the run, if `resumed`.
+        """
         if not self.exists:
+            place = next(one for one in (self.path, *self.path.absolute().parents) if one.exists())
+            try:
+                Path(mkdtemp(prefix=".regard-", dir=place)).rmdir()
+            except OSError as error:
+                problem = f"'{self}' cannot be made: {error.strerror or error}"
+                raise ConfigError("run", problem, "choose another folder") from error
             return
         run = (self.path / SETTINGS_FILE).is_file()
         other = f"resume it: regard train --run {quote(str(self))} --resume" if run and resumed else "empty it"

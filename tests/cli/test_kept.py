@@ -40,6 +40,8 @@ def test_terms_are_in_the_json_of_each_line(runs, tmp_path):
             assert each["source"][slice(*one["place"])] == one["source"]
             assert not one["used"] or each["text"][slice(*one["target_place"])] in one["targets"]
     assert (f"{missing} of the 2 terms that were found are not used" in said) == (missing > 0)
+    terms.write_text("dog Hund\ncats Katzen\n", encoding="utf-8")
+    assert "no line has a translation" in predicted(runs / "a", "--glossary", terms)[2]
 
 
 def test_answers_begin_with_their_prefixes(runs, tmp_path):

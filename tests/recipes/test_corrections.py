@@ -241,6 +241,9 @@ def test_few_or_foreign_corrections_are_one_line(run, tmp_path):
     codes = tmp_path / "codes.tsv"
     codes.write_text("".join(f"{source}\tde\n" for source, _ in rows), encoding="utf-8")
     assert unsaid(regard("teach", run, codes), "all translations are 'de'") == []
+    codes.write_text("".join(f"{a}\t{b}\n" for a, b in [("English", "German"), *rows[:9]]), encoding="utf-8")
+    done = regard("teach", run, codes)
+    assert unsaid(done, "has 9 corrections") == [] and "read as column names: English, German" in done.said
     assert unsaid(regard("teach", run, tmp_path / "none.tsv"), "there is no such file") == []
     assert not (run / "version.json").exists()
 

@@ -170,8 +170,11 @@ def test_the_relation_has_a_coefficient_for_each_feature():
 
 
 def test_the_road_that_pays_fits_into_the_time():
-    found = Forecast(2.0, [road("phrases", 20.0), road("both", 22.0, minutes=5.0)])
-    assert found.best.name == "phrases"
+    found = Forecast(2.0, [road("phrases", 20.0), road("both", 22.0, minutes=4.2)])
+    assert (found.best.name, found.longer.name) == ("phrases", "both")
+    summary = forecast_report(found, [Path("a.tsv")]).summary
+    assert "both, 22 BLEU in 5 minutes" in summary and "regard best a.tsv --minutes 5\n" in summary
+    assert Forecast(2.0, [road("phrases", 20.0), road("both", 20.5, minutes=5.0)]).longer is None
 
 
 def test_both_take_as_long_as_phrases_at_least():

@@ -66,6 +66,9 @@ def test_a_folder_that_is_no_run_is_not_sent_to_resume(run, words):
     done = regard("train", *words)
     assert unsaid(done, "exists and is not empty", "choose another folder, or empty it") == []
     assert [path.name for path in run.iterdir()] == ["text"]
+    (run.parent / "file").touch()
+    done = regard("train", *words, "--run", run.parent / "file" / "below")
+    assert unsaid(done, "run: ", "cannot be made: Not a directory", "choose another folder") == []
 
 
 def test_a_lock_that_was_removed_with_its_folder_is_none(tmp_path):

@@ -77,18 +77,19 @@ def reading_faults(path: Path) -> Iterator[None]:
 
 
 def encoding_hint(path: Path | str, found: bytes, reason: str, data: bytes) -> str:
-    """Return the command that converts a file of a one-byte encoding to UTF-8; "" where it looks like damaged UTF-8.
+    """Return the command that converts a file of another encoding to UTF-8; "" where it looks like damaged UTF-8.
 
     `found` are the bad byte and the next one, `reason` is the decoder's message, `data` are whole lines of the file.
     The encoding is cp1252 where a byte from 0x80 to 0x9f, its quotes and dashes, is not UTF-8, else latin1.
     """
-    decoded = data.decode("utf-8", "surrogateescape")
-    if _CUT_LETTER.match(found) or reason == "unexpected end of data" or _LETTER.search(decoded):
+    decoded, wide = data.decode("utf-8", "surrogateescape"), data.startswith(UTF16)
+    if not wide and (_CUT_LETTER.match(found) or reason == "unexpected end of data" or _LETTER.search(decoded)):
         return ""
-    encoding = "cp1252" if _CP1252.search(decoded) else "latin1"
+    encoding = "utf-16" if wide else "cp1252" if _CP1252.search(decoded) else "latin1"
     command = f"iconv -f {encoding} -t utf-8"
     unpack = {".gz": f"gzip -dc {path} | ", ".zst": f"zstd -dc {path} | "}.get(Path(path).suffix)
-    return f"save it as UTF-8, for example: {f'{unpack}{command}' if unpack else f'{command} {path}'}"
+    advice = f"save it as UTF-8, for example: {f'{unpack}{command}' if unpack else f'{command} {path}'}"
+    return f"this looks like UTF-16: {advice}" if wide else advice
 
 
 def _decode(path: Path, number: int, offset: int, raw: bytes) -> str:
@@ -117,8 +118,6 @@ def _likely(first: bytes) -> str:
     """Guess the kind of a file from its first bytes."""
     if first.startswith(GZIP):
         return "this is a gzip file: its name must end with .gz"
-    if first.startswith(UTF16):
-        return "this looks like UTF-16: save it as UTF-8"
     return ""
 
 

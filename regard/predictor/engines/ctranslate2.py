@@ -184,9 +184,8 @@ class _Written(NamedTuple):
 def _rules_of(search: Search) -> _Rules:
     """Raise ConfigError for a search that CTranslate2 does not have."""
     if search.requirements.of:
-        raise ConfigError(
-            "glossary", "is not possible with the ctranslate2 engine", "leave it out, or use the run, without --engine"
-        )
+        hint = "leave it out, or use the run itself, not its export"
+        raise ConfigError("glossary", "is not possible with the ctranslate2 engine", hint)
     match search:
         case GreedySearch():
             return _Rules(1, 1.0, 0.0)

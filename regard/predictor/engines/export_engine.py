@@ -66,7 +66,7 @@ class MissingNetwork(Generator):
         return self._max_source
 
     def _missing(self) -> NoReturn:
-        raise ConfigError("engine", f"{self._engine} can only translate", "use the run, without --engine")
+        raise ConfigError("engine", f"{self._engine} can only translate", "use the run itself, not its export")
 
     def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
         self._missing()

@@ -67,9 +67,8 @@ class RuntimeSearch:
         """Raise ConfigError for a search that the engine does not have."""
         rules = beam_rules(search)
         if search.requirements.of or [*search.first] != [*loaded.translator.target.first]:
-            raise ConfigError(
-                "glossary", "is not possible with the runtime engine", "leave it out, or use the run, without --engine"
-            )
+            hint = "leave it out, or use the run itself, not its export"
+            raise ConfigError("glossary", "is not possible with the runtime engine", hint)
         if rules is None:
             problem = "is not one that the runtime engine has"
             raise ConfigError("decoding.search", problem, "greedy, or beam without recorded steps")

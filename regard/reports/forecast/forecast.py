@@ -186,6 +186,12 @@ class Forecast(NamedTuple):
         fitting = [one for one in self.roads if one.minutes <= self.minutes] or [*self.roads]
         return max(fitting, key=lambda one: one.bleu.middle)
 
+    @property
+    def longer(self) -> Road | None:
+        """Return the best road that does not fit into the time, where it is better by a point of BLEU; or None."""
+        late = [one for one in self.roads if one.minutes > self.minutes and one.bleu.middle > self.best.bleu.middle + 1]
+        return max(late, key=lambda one: one.bleu.middle, default=None)
+
 
 class _Samples(NamedTuple):
     """Sampled scores (sample,) of the roads at a number of pairs."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
+from math import ceil
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -57,6 +58,10 @@ def _verdicts(forecast: Forecast, files: Sequence[Path]) -> list[str]:
             if road.hopeless
         ]
     lines += _command(best, forecast.minutes, files)
+    if (longer := forecast.longer) is not None:
+        minutes = ceil(longer.minutes)
+        lines.append(f"More time pays: {longer.name}, {longer.bleu.middle:.0f} BLEU in {minutes} minutes.")
+        lines += _command(longer, minutes, files)
     gain = best.more[MORE_PAIRS[0]].middle - best.bleu.middle
     if forecast.pairs is None:
         first = best.more[MORE_PAIRS[0]]
