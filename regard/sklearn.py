@@ -164,9 +164,9 @@ def _texts(given: Iterable[str]) -> list[str]:
     if isinstance(given, str):
         raise TypeError("X must be a list of texts, not one text")
     found: list[Any] = np.asarray(given, object).ravel().tolist() if hasattr(given, "shape") else list(given)
-    strange = next((type(one).__name__ for one in found if not isinstance(one, str)), None)
+    strange = next((place for place, one in enumerate(found) if not isinstance(one, str)), None)
     if strange is not None:
-        raise TypeError(f"X must be a list of texts, not {strange}")
+        raise TypeError(f"X must be a list of texts: X[{strange}] is of type {type(found[strange]).__name__}")
     return [" ".join(text.split("\n")) for text in found]
 
 

@@ -137,7 +137,7 @@ def test_a_temporary_run_goes_with_its_estimator():
 @pytest.mark.parametrize(
     ("texts", "labels", "error", "said"),
     [
-        ([1.0, 2.0], ["a", "b"], TypeError, "X must be a list of texts, not float"),
+        ([1.0, 2.0], ["a", "b"], TypeError, r"X\[0\] is of type float"),
         ("a text", ["a"], TypeError, "not one text"),
         (["a", "b"], ["a"], ValueError, "inconsistent numbers of samples"),
         ([], [], DataError, "X and y: are empty"),

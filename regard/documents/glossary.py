@@ -159,7 +159,7 @@ def uses(found: Sequence[Occurrence], text: str, *, inflected: bool = False) -> 
 
 def missing_terms(used: Sequence[TermUse]) -> list[str]:
     """Return a warning for each term that a translation lacks."""
-    missing = [(one.source, "' or '".join(one.targets[:_SHOWN])) for one in used if one.target_place is None]
+    missing = [(one.source, "' or '".join(one.targets[:_SHOWN])) for one in used if not one.used]
     return [f"'{source}' is not translated as '{allowed}'" for source, allowed in missing]
 
 

@@ -95,7 +95,7 @@ class KeptTerms:
             for part in getattr(one, "parts", [one]):
                 uses: list[TermUse] = getattr(getattr(part, "terms", None), "uses", [])
                 self.found += len(uses)
-                self.unused += sum(use.target_place is None for use in uses)
+                self.unused += sum(not use.used for use in uses)
 
 
 def _lines(path: Path, warn: Warn) -> list[str]:

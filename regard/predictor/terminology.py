@@ -195,7 +195,7 @@ def _sentences(text: str) -> int:
 
 def _lacks(prediction: Prediction, found: Sequence[Occurrence], inflected: bool = False) -> bool:
     """Return whether a translation lacks a term of its source; `inflected`: another form of it counts, too."""
-    return any(one.target_place is None for one in uses(found, prediction.text, inflected=inflected))
+    return not all(one.used for one in uses(found, prediction.text, inflected=inflected))
 
 
 def _reported(

@@ -130,7 +130,7 @@ class TextPrediction(Prediction):
 
     def used_terms(self) -> Sequence[Place]:
         """Warnings of the report."""
-        return [] if self.terms is None else [use.place for use in self.terms.uses if use.target_place is not None]
+        return [] if self.terms is None else [use.place for use in self.terms.uses if use.used]
 
     @property
     def reused(self) -> bool:

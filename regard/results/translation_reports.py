@@ -15,6 +15,11 @@ class TermUse(NamedTuple):
     place: list[int]  # in the source
     target_place: list[int] | None  # in the translation; None: it is not used
 
+    @property
+    def used(self) -> bool:
+        """Return whether the translation has the term."""
+        return self.target_place is not None
+
 
 class TermReport(NamedTuple):
     """Use of glossary terms in a text."""
@@ -26,7 +31,7 @@ class TermReport(NamedTuple):
 
     def details(self) -> dict[str, Any]:
         """Return the fields of JSON."""
-        uses = [{**one._asdict(), "used": one.target_place is not None} for one in self.uses]
+        uses = [{**one._asdict(), "used": one.used} for one in self.uses]
         fields = {"terms": uses, "term_method": self.method, "term_cost": self.cost}
         return {**fields, **({"without_terms": self.without} if self.without else {})}
 
