@@ -14,7 +14,6 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from hashlib import sha256
-from itertools import islice
 from pathlib import Path
 from random import Random
 from statistics import fmean, stdev
@@ -40,10 +39,10 @@ PEERS: dict[str, Callable[[], Any]] = {
 SETS = ("CR", "MR", "MR, 1,000", "MPQA", "SUBJ", "SST-2", "TREC", "IMDB, 5,000")
 
 
-def rows(name: str, label: int = 0, text: int = 1, lines: int | None = None) -> Rows:
+def rows(name: str, label: int = 0, text: int = 1) -> Rows:
     """Return the texts and labels of a table with these columns."""
     with gzip.open(Path(os.environ["REGARD_DATA"]) / name, "rt", encoding="utf-8") as file:
-        found = [line.rstrip("\n").split("\t") for line in islice(file, lines)]
+        found = [line.rstrip("\n").split("\t") for line in file]
     return [(row[text], row[label]) for row in found if len(row) > max(label, text) and row[text].strip()]
 
 

@@ -107,7 +107,7 @@ def timed(
 def kept(predictions: Sequence[Prediction], given: list[Glossary]) -> list[bool]:
     """Whether each term that a source has is in the translation."""
     pairs = zip(predictions, given, strict=True)
-    return [use.target_place is not None for one, terms in pairs for use in uses(terms.found(one.source), one.text)]
+    return [use.used for one, terms in pairs for use in uses(terms.found(one.source), one.text)]
 
 
 def wrong(predictor: regard.Predictor, test: Corpus, words: list[str]) -> None:
@@ -120,7 +120,7 @@ def wrong(predictor: regard.Predictor, test: Corpus, words: list[str]) -> None:
     found, _ = timed(predictor, test.source[:WRONGED], given[:WRONGED])
     told = [one for one in found if "fit badly" in one.warning or "is not translated" in one.warning]
     terms = [len(terms_of(some)) for some in (told, found)]
-    used = sum(use.target_place is not None for use in terms_of(found))
+    used = sum(use.used for use in terms_of(found))
     print(f"\nWrong terms: {terms[1]:,} in {len(found)} sentences, {used:,} of them used; {len(told)} of the sentences")
     print(f"have a warning, with {terms[0]:,} of the terms.")
 

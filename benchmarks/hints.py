@@ -143,7 +143,7 @@ def shares(asked: Sequence[Terms], pairs: Sequence[Pair], texts: Sequence[str]) 
         words = set(WORD.findall(text))
         for use in uses(terms.glossary.found(source), text, inflected=True):
             form = terms.forms[use.source]
-            used.append(use.target_place is not None)
+            used.append(use.used)
             right.append(form in words)
             if form not in use.targets:
                 inflected.append(form in words)

@@ -54,7 +54,7 @@ def forced(path: str, source: str, target: str, **more: Any) -> Hostile:
     return posted(path, source_text=source, target_text=target, **more)
 
 
-METHODS = {"by": "lrp", "reasons": ["gradient_times_input", "saliency", "lrp", "attention_rollout"], "steps": True}
+METHODS = {"method": "lrp", "reasons": ["gradient_times_input", "saliency", "lrp", "attention_rollout"], "steps": True}
 TERMS = "\n".join(f"old {word}\talt {word}" for word in NOUNS[:5000])
 OVERLAPPING = "\n".join("old " * count + f"man{count % 7}\talt {count}" for count in range(1, 200)) + "\n" + TERMS
 LINE = "the old man reads a book and a young woman sees the dog in the park . "

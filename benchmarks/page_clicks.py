@@ -63,7 +63,7 @@ def prediction(words: int, heads: int, seed: int = 1) -> TextPrediction:
     links = [(place, place) for place in range(words - 1)]
     share = {"source": [0.6] * words, "target": [0.4] * words}
     reasons = {
-        name: Explanation.of_text(read, written, links, drawn(words, words, draw), maps[:1], by=name, sides=share)
+        name: Explanation.of_text(read, written, links, drawn(words, words, draw), maps[:1], method=name, sides=share)
         for name in METHODS
     }
     found = Explanation.of_text(read, written, links, drawn(words, words, draw), maps, reasons=reasons)

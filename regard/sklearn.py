@@ -69,7 +69,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
     def fit(self, X: Iterable[str], y: Iterable[Any]) -> Self:  # noqa: N803  scikit-learn names it so
         """Train a run on texts and their labels, of any type that can be sorted: a list, an array or a column.
 
-        Raises DataError for labels that are the same as text, and what `regard.train` raises.
+        Raises DataError for no texts and for labels that are the same as text, and what `regard.train` raises.
         """
         texts, labels = _texts(X), column_or_1d(y, warn=True) if hasattr(y, "shape") else np.asarray(list(y))
         check_consistent_length(texts, labels)

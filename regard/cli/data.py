@@ -71,7 +71,7 @@ def check_command(
     regard data check train.en train.de --clean clean.en clean.de --dropped dropped.jsonl
     """
     if clean and (option := next((str(path) for path in clean if str(path).startswith("--")), "")):
-        raise ConfigError("--clean", f"takes two files, and {option} stands there", "--clean clean.en clean.de")
+        raise ConfigError("--clean", f"needs two files, but {option} follows", "--clean clean.en clean.de")
     named = {"--clean": clean and clean[0], "--dropped": dropped, "--html": html}
     named["--clean TARGET"] = clean and clean[1]
     check_all_writable(named)

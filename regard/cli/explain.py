@@ -1,5 +1,6 @@
 """regard explain"""
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -7,6 +8,7 @@ import typer
 
 from regard.cli.emit import emit, say
 from regard.cli.files import check_all_writable
+from regard.cli.group import warn
 from regard.cli.options import DevLines, Json, RunArgument, file_option, name_option, run_option
 from regard.errors import ConfigError
 
@@ -96,7 +98,7 @@ def explain_command(  # noqa: PLR0913  an option each
     from regard.predictor import load
     from regard.reports.explanation_report import check_layer, explained_report, methods_of, sorted_words
 
-    texts, changes, settings = sorted_words(words or [])
+    texts, changes, settings = sorted_words(list(map(_renamed, words or [])))
     methods = methods_of(method or [], settings)
     if grade:
         _grade(run, texts, changes, methods, lines, beside)
@@ -109,6 +111,14 @@ def explain_command(  # noqa: PLR0913  an option each
         memory=memory, say=say,
     )  # fmt: skip
     emit(report, as_json=as_json, files=files)
+
+
+def _renamed(word: str) -> str:
+    """Return method.SETTING=VALUE for by.SETTING=VALUE, its older name."""
+    if not re.match(r"by\.\w+=", word):
+        return word
+    warn("by.SETTING is now method.SETTING")
+    return f"method{word.removeprefix('by')}"
 
 
 def _files(page: Path | None, plots: list[Path]) -> dict[str, Path | None]:

@@ -13,6 +13,7 @@ from regard.predictor.reranking import Ranking
 from regard.predictor.source_context import SourceContext
 from regard.statistical.calibration import Calibrations
 
+WITHOUT_ENGINE = "use the run itself, without --engine"  # of an export that cannot do what was asked
 ABILITIES: Mapping[str, str] = {  # that the native engine has, and another one may have
     "features": "features of the search",
     "shortlist": "shortlists",
@@ -41,7 +42,7 @@ class Abilities:
         """Raise ConfigError for one of ABILITIES that the engine does not have; `place` is where it was asked for."""
         if ability not in self.supported:
             problem = f"the {self.engine} engine does not have {ABILITIES[ability]}"
-            raise ConfigError(place, problem, "leave it out, or use the run itself, not its export")
+            raise ConfigError(place, problem, f"leave it out, or {WITHOUT_ENGINE}")
 
 
 NATIVE = Abilities()

@@ -13,7 +13,7 @@ from rich.text import Text
 from regard.explain.tokens import visible_line
 
 DASH = "–"
-_MARKS = re.compile(r"[\\`*|\[\]<]|&(?=[#\w]+;)")  # what Markdown reads as its own
+_MARKS = re.compile(r"[\\`*|\[\]]")  # what Markdown reads as its own
 _INTERVAL = re.compile(r"[\d.,+\-−% ]*\[[\d.,+\-−% ]+\]")  # of numbers
 _SIGNS = {"better": " ▲", "worse": " ▼"}
 _WIDE = 100_000  # columns of a terminal on which no table is cut
@@ -86,7 +86,8 @@ def escaped(text: str) -> str:
     """Return a text as Markdown with all markup escaped; intervals of numbers, [0.1, 0.2], have none."""
     if _INTERVAL.fullmatch(text):
         return text
-    return _MARKS.sub(r"\\\g<0>", visible_line(text))
+    quoted = html.escape(visible_line(text), quote=False)
+    return _MARKS.sub(r"\\\g<0>", quoted)
 
 
 def cells(*texts: str) -> str:

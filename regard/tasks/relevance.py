@@ -20,9 +20,9 @@ TOKENS = 2048  # per pass: every item of an answer reads the whole example
 
 
 def word_relevance(
-    task: Task, model: Model, batch: Batch, method: Relevance, called: str, progress: OnProgress = no_progress
+    task: Task, model: Model, batch: Batch, method: Relevance, method_name: str, progress: OnProgress = no_progress
 ) -> WordRelevance:
-    """Return the relevance of the only example of a batch by a method, `called` so. Raises RegardError where it cannot.
+    """Return the relevance of the only example of a batch by a method. Raises RegardError where it is not supported.
 
     `progress` is called before every pass through the model.
     """
@@ -37,7 +37,7 @@ def word_relevance(
     words = [torch.cat(parts) for parts in zip(*(one.words for one in found), strict=True)]
     totals = [one.total.double().tolist() for one in found if one.total is not None]
     return WordRelevance(
-        called,
+        method_name,
         task.relevance.items(batch, question.items.tolist()),
         tokens,
         {name: rows.double().tolist() for name, rows in zip(names, words, strict=True)},
@@ -48,7 +48,7 @@ def word_relevance(
 
 
 def state_relevance(
-    task: Task, model: Model, batch: Batch, method: Relevance, called: str, layer: str
+    task: Task, model: Model, batch: Batch, method: Relevance, method_name: str, layer: str
 ) -> WordRelevance:
     """Return the relevance of each word for each state of a layer, as the sum of its numbers; without probabilities.
 
@@ -68,7 +68,7 @@ def state_relevance(
     tokens = _tokens_of(task, whole.columns, [ids for _, ids in model.reads(batch)])
     found = method.of(StateQuestion(model, batch, whole.columns, place, torch.arange(count)))
     return WordRelevance(
-        called,
+        method_name,
         _named(count, tokens, found.words, task.relevance.items(batch, whole.items.tolist())),
         tokens,
         {name: rows.double().tolist() for name, rows in zip(tokens, found.words, strict=True)},

@@ -118,7 +118,7 @@ class KnownEngine:
 def _with_terms(known: Prediction, glossary: Sequence[str]) -> Prediction:
     """A prediction that tells the terms of its source: a translation has them by chance alone."""
     found = uses(Glossary.of_lines(glossary).found(known.source), known.text)
-    lost = [use.source for use in found if use.target_place is None]
+    lost = [use.source for use in found if not use.used]
     given = {one.name: getattr(known, one.name) for one in fields(known)}
     told = {"warning": f"lacks {', '.join(lost)}" if lost else "", "terms": TermReport(found) if found else None}
     return TextPrediction(**{**given, **told})

@@ -175,6 +175,7 @@ def test_the_road_that_pays_fits_into_the_time():
     summary = forecast_report(found, [Path("a.tsv")]).summary
     assert "both, 22 BLEU in 5 minutes" in summary and "regard best a.tsv --minutes 5\n" in summary
     assert Forecast(2.0, [road("phrases", 20.0), road("both", 20.5, minutes=5.0)]).longer is None
+    assert Forecast(2.0, [road("phrases", 0.1), road("both", 1.5, minutes=5.0)]).longer is None  # both near zero
 
 
 def test_both_take_as_long_as_phrases_at_least():

@@ -70,7 +70,7 @@ def table(columns, *rows):
 
 def test_hostile_names_stay_in_their_cell_of_the_markdown():
     lines = table(["a", "b"], ["x|y\n<b>`*_[z](u)", "1"]).markdown().splitlines()
-    assert lines[1:] == ["| --- | ---: |", r"| x\|y␊\<b>\`\*_\[z\](u) | 1 |"]
+    assert lines[1:] == ["| --- | ---: |", r"| x\|y␊&lt;b&gt;\`\*_\[z\](u) | 1 |"]
 
 
 def test_an_interval_needs_no_escapes():

@@ -171,7 +171,7 @@ def test_the_command_writes_a_clean_copy_reasons_and_a_page(tmp_path):
     values = json.loads(done.stdout)
     assert (values["pairs"], values["dropped"]) == (302, 2)
     swallowed = CliRunner().invoke(app, [*words[:5], *words[6:]])
-    assert swallowed.exit_code == 2 and "--clean: takes two files, and --dropped" in swallowed.stderr
+    assert swallowed.exit_code == 2 and "--clean: needs two files, but --dropped" in swallowed.stderr
     assert read_text_pairs([tmp_path / "c.en", tmp_path / "c.de"]) == pairs[:300]
     rows = [json.loads(line) for line in read_lines(tmp_path / "d.jsonl")]
     assert [(row["line"], row["check"]) for row in rows] == [(301, "markup"), (302, "empty")]

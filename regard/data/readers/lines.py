@@ -80,7 +80,8 @@ def encoding_hint(path: Path | str, found: bytes, reason: str, data: bytes) -> s
     """Return the command that converts a file of another encoding to UTF-8; "" where it looks like damaged UTF-8.
 
     `found` are the bad byte and the next one, `reason` is the decoder's message, `data` are whole lines of the file.
-    The encoding is cp1252 where a byte from 0x80 to 0x9f, its quotes and dashes, is not UTF-8, else latin1.
+    The encoding is utf-16 after its byte order mark, cp1252 where a byte from 0x80 to 0x9f, its quotes and dashes, is
+    not UTF-8, else latin1.
     """
     decoded, wide = data.decode("utf-8", "surrogateescape"), data.startswith(UTF16)
     if not wide and (_CUT_LETTER.match(found) or reason == "unexpected end of data" or _LETTER.search(decoded)):

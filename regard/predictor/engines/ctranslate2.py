@@ -8,6 +8,7 @@ from regard.decoding import BeamSearch, GreedySearch, Hypothesis, Search
 from regard.decoding.search import SURE_END
 from regard.errors import CheckpointError, ConfigError
 from regard.predictor.engines.export_engine import Export, ExportEngine, MissingNetwork, OpenedEngine
+from regard.predictor.setup import WITHOUT_ENGINE
 from regard.records import EOS, Batch
 from regard.runs.folder import choose_device
 from regard.tasks.text_predictions import rows_of
@@ -184,7 +185,7 @@ class _Written(NamedTuple):
 def _rules_of(search: Search) -> _Rules:
     """Raise ConfigError for a search that CTranslate2 does not have."""
     if search.requirements.of:
-        hint = "leave it out, or use the run itself, not its export"
+        hint = f"leave it out, or {WITHOUT_ENGINE}"
         raise ConfigError("glossary", "is not possible with the ctranslate2 engine", hint)
     match search:
         case GreedySearch():

@@ -11,6 +11,7 @@ from torch import Tensor
 from regard.decoding import Answering, Search
 from regard.errors import ConfigError
 from regard.models import Generator, Model
+from regard.predictor.setup import WITHOUT_ENGINE
 from regard.records import Batch, Decoded, Encoded, State, Step
 from regard.runs import Run
 from regard.tasks import Task
@@ -66,7 +67,7 @@ class MissingNetwork(Generator):
         return self._max_source
 
     def _missing(self) -> NoReturn:
-        raise ConfigError("engine", f"{self._engine} can only translate", "use the run itself, not its export")
+        raise ConfigError("engine", f"{self._engine} can only translate", WITHOUT_ENGINE)
 
     def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
         self._missing()

@@ -10,6 +10,7 @@ import torch
 from regard.decoding import BeamSearch, GreedySearch, Hypothesis, Search
 from regard.errors import CheckpointError, ConfigError, RegardError
 from regard.predictor.engines.export_engine import Export, ExportEngine, MissingNetwork, OpenedEngine
+from regard.predictor.setup import WITHOUT_ENGINE
 from regard.records import Batch, Decoded
 from regard.runtime import RuntimeTranslator
 from regard.runtime.compiled import library
@@ -67,7 +68,7 @@ class RuntimeSearch:
         """Raise ConfigError for a search that the engine does not have."""
         rules = beam_rules(search)
         if search.requirements.of or [*search.first] != [*loaded.translator.target.first]:
-            hint = "leave it out, or use the run itself, not its export"
+            hint = f"leave it out, or {WITHOUT_ENGINE}"
             raise ConfigError("glossary", "is not possible with the runtime engine", hint)
         if rules is None:
             problem = "is not one that the runtime engine has"

@@ -189,7 +189,10 @@ class Forecast(NamedTuple):
     @property
     def longer(self) -> Road | None:
         """Return the best road that does not fit into the time, where it is better by a point of BLEU; or None."""
-        late = [one for one in self.roads if one.minutes > self.minutes and one.bleu.middle > self.best.bleu.middle + 1]
+        least = self.best.bleu.middle + 1
+        late = [
+            one for one in self.roads if one.minutes > self.minutes and one.bleu.middle > least and not one.hopeless
+        ]
         return max(late, key=lambda one: one.bleu.middle, default=None)
 
 

@@ -120,6 +120,7 @@ def _values(forecast: Forecast) -> dict[str, Any]:
     return {
         "minutes": forecast.minutes,
         "best": forecast.best.name,
+        "longer": forecast.longer and forecast.longer.name,
         "roads": [
             {
                 **road._asdict(),

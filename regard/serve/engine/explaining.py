@@ -179,8 +179,8 @@ def rewritten(
 ) -> TextPrediction:
     """Return the target with up to `count` alternatives: another word in one place, and the model's continuation.
 
-    The likeliest words come first. An alternative equals the target before that word. Raises ConfigError for a number
-    of no word.
+    The likeliest words come first. An alternative equals the target before that word. Raises ConfigError where
+    the translation has no such word.
     `line` is the source, or a line of several columns as in `predict`; `encoded` are the tokens of both. `augmented`
     is the source with its context, if it was read with any.
     """
@@ -194,7 +194,7 @@ def rewritten(
     forced = TextPrediction(example["source"], target, 0.0, ids=ids, augmented=augmented)
     given = cast(TextPrediction, task.texts.as_given(forced, example))
     if word >= len(words) - 1:
-        raise ConfigError("word", f"there is no word {word}", f"the translation has {len(words) - 1}, counted from 0")
+        raise ConfigError("word", f"there is no word {word}", f"a number below {len(words) - 1}, counted from 0")
     begin = words[word].pieces[0]
     found: dict[str, tuple[float, Hypothesis]] = {}
     for hypothesis in _written(predictor, search, row, ids[:begin], FIRST_PIECES * count):

@@ -85,9 +85,9 @@ def test_likely_words_come_first(tiny_run):
     assert chances == sorted(chances, reverse=True)
 
 
-def test_no_word_stands_behind_the_last_one(answering):
+def test_a_word_behind_the_last_is_refused(answering):
     refused = answering.answer(Alternatives(pairs_of(["yes"], ["ja"]), word=1, count=4)).refused[0]
-    assert (refused.kind, "1, counted from 0" in refused.details) == ("wrong", True)
+    assert (refused.kind, "below 1, counted from 0" in refused.details) == ("wrong", True)
 
 
 def test_long_targets_are_refused(answering):
