@@ -192,7 +192,7 @@ def _unkept(run: Run, examples: int, levels: Sequence[Reliability]) -> str:
     if decoding.other_runs or decoding.consensus is not None:
         return "it is of an ensemble, a reranking or a consensus, and a calibration is of one model"
     if examples < FEWEST:
-        return f"{examples} dev examples are too few, {FEWEST} are needed"
+        return f"{examples} dev examples are too few, {FEWEST} are needed: data.dev=FILE names another dev set"
     worst = max(levels, key=lambda one: one.errors[1])
     if worst.errors[1] <= MOST_OFF:
         return ""
