@@ -86,7 +86,7 @@ def _touched(gradient: Tensor) -> tuple[Tensor, Tensor]:
     gradient = _real(gradient)
     if gradient.dim() < 2:
         gradient = gradient.reshape(1, -1)
-    norms = torch.linalg.vector_norm(gradient.flatten(1), dim=1)  # takes a third of the time of any()
+    norms = torch.linalg.vector_norm(gradient.flatten(1), dim=1)  # takes 0.4 of the time of any()
     rows = norms.nonzero().squeeze(-1)
     return rows, gradient.index_select(0, rows)
 
