@@ -93,11 +93,8 @@ def add_command(
 
 def _noted(units: "Iterable[TranslationUnit]", author: str, counts: Counter[str]) -> "Iterator[TranslationUnit]":
     """Yield the segments with their author, and count those that `fit` into a memory and those that are too `long`."""
-    from regard.memory.similarity import LONGEST_SIDE, plain_text
-
     for one in units:
-        longest = max(len(plain_text(side)) for side in (one.source, one.target))
-        counts["long" if longest > LONGEST_SIDE else "fit"] += 1
+        counts["long" if one.too_long else "fit"] += 1
         yield one._replace(author=author)
 
 

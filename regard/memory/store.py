@@ -58,6 +58,12 @@ class TranslationUnit(NamedTuple):
     author: str = ""
     created: str = ""  # ISO 8601; "": now
 
+    @property
+    def too_long(self) -> bool:
+        """Return whether a side has more characters than a memory keeps; NFC makes three of one at most."""
+        sides = (side for side in (self.source, self.target) if 3 * len(side) > LONGEST_SIDE)
+        return any(len(plain_text(side)) > LONGEST_SIDE for side in sides)
+
 
 class RelatedSegment(NamedTuple):
     """A segment and how relevant it is to a text, from 0 to 1."""
@@ -293,7 +299,7 @@ class TranslationMemory:
         rows = []
         for one in segments:
             source, target = plain_text(one.source), plain_text(one.target)
-            if source and target and max(len(source), len(target)) <= LONGEST_SIDE:
+            if source and target and not one.too_long:
                 origin = (plain_text(one.before), one.origin, one.author, one.created or now)
                 rows.append((source, target, *origin, _mark(source), _mark(source, target)))
         insert = (

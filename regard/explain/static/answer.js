@@ -66,12 +66,12 @@ function said({ text }) {
 // Text of a column with its attended words marked.
 function columnOf(prediction, column, t, several) {
   const seen = lookedAt(prediction.explanation, column.name);
-  const by = prediction.explanation?.method;
+  const method = prediction.explanation?.method;
   const marks = { tags: tagged, span: marked }[prediction.answers]?.(prediction, column) ?? [];
   return element("div", { class: "given", "data-column": column.name },
     several && column.name && element("h3", { class: "side-title" }, sideName(t, column.name)),
-    element("p", { class: `read of-${prediction.answers}`, dir: "auto", title: seen && t(by ? "restsTip" : "looksTip") }, ...inPlace(column.text, [...marks, ...coloured(seen, column, t)])),
-    seen && element("p", { class: "quiet" }, t(by ? "restsMost" : "lookedMost", named(seen, column, t))));
+    element("p", { class: `read of-${prediction.answers}`, dir: "auto", title: seen && t(method ? "restsTip" : "looksTip") }, ...inPlace(column.text, [...marks, ...coloured(seen, column, t)])),
+    seen && element("p", { class: "quiet" }, t(method ? "restsMost" : "lookedMost", named(seen, column, t))));
 }
 
 // Weights of learned queries for each word of a column, the mean of its first map; null without attention to it.

@@ -8,7 +8,7 @@ const SLACK = 0.01; // rounding error of a weight
 // Initial state of a viewer, plain values only, so that a link or a file can keep it. `across` is null until a
 // reader chooses an arrangement of the words.
 export function firstState() {
-  return { rank: 0, kind: "alignment", by: "", heads: null, join: "average", share: 100, unit: "words", end: false, across: null, pinned: null };
+  return { rank: 0, kind: "alignment", method: "", heads: null, join: "average", share: 100, unit: "words", end: false, across: null, pinned: null };
 }
 
 export function candidate(prediction, rank) {
@@ -27,9 +27,9 @@ export function isWritten(prediction) {
 }
 
 // A prediction with the weights, maps and sides of another method, if known.
-export function explainedBy(prediction, by) {
-  const reason = by && prediction.explanation?.reasons?.[by];
-  return reason ? { ...prediction, explanation: { ...prediction.explanation, ...reason, method: by } } : prediction;
+export function explainedBy(prediction, method) {
+  const reason = method && prediction.explanation?.reasons?.[method];
+  return reason ? { ...prediction, explanation: { ...prediction.explanation, ...reason, method } } : prediction;
 }
 
 // Kinds of attention; of an example in columns, the pairs of columns, and the alignment if there is one.

@@ -31,10 +31,10 @@ export function reasonOf({ explanation }, name) {
 export function sourceShares(viewer) {
   const { explanation } = viewer.current();
   const reasons = explanation?.reasons ?? {};
-  const by = explanation?.sides?.source ? explanation.method : explanation && methodsOf(viewer).find((name) => reasons[name]?.sides?.source);
-  const shares = explanation?.sides?.source ?? reasons[by]?.sides.source;
+  const method = explanation?.sides?.source ? explanation.method : explanation && methodsOf(viewer).find((name) => reasons[name]?.sides?.source);
+  const shares = explanation?.sides?.source ?? reasons[method]?.sides.source;
   if (!shares || !viewer.view || viewer.view.rowSide !== "target") return null;
-  return { by, of: viewer.view.rows.map(({ pieces }) => pieces.reduce((sum, piece) => sum + (shares[piece] ?? 0), 0) / pieces.length) };
+  return { method, of: viewer.view.rows.map(({ pieces }) => pieces.reduce((sum, piece) => sum + (shares[piece] ?? 0), 0) / pieces.length) };
 }
 
 // The most faithful of these methods; also notes the unmeasured ones.

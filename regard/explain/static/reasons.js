@@ -9,8 +9,8 @@ export function drawMethods(viewer) {
   const names = view ? methodsOf(viewer) : [];
   const own = ownOf(viewer);
   parts.methodLabel.hidden = names.length < 2;
-  fill(parts.method, names.map((name) => [name === own ? "" : name, methodName(viewer, name)]), state.by);
-  parts.method.onchange = () => viewer.choose({ by: parts.method.value, heads: null });
+  fill(parts.method, names.map((name) => [name === own ? "" : name, methodName(viewer, name)]), state.method);
+  parts.method.onchange = () => viewer.choose({ method: parts.method.value, heads: null });
 }
 
 export function drawReasons(viewer) {

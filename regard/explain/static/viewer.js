@@ -70,17 +70,17 @@ export class Viewer {
   }
 
   current() {
-    return explainedBy(candidate(this.prediction, this.state.rank), this.state.by);
+    return explainedBy(candidate(this.prediction, this.state.rank), this.state.method);
   }
 
   // Request the other methods once they are to be shown.
   wantReasons() {
-    const { by, pinned, rank } = this.state;
-    if ((by || (this.opened && pinned?.line === "queries")) && this.methods.length) this.weigh?.(this.prediction, rank);
+    const { method, pinned, rank } = this.state;
+    if ((method || (this.opened && pinned?.line === "queries")) && this.methods.length) this.weigh?.(this.prediction, rank);
   }
 
   choose(changes) {
-    const stays = Object.keys(changes).every((key) => ["by", "heads", "join", "share", "across"].includes(key));
+    const stays = Object.keys(changes).every((key) => ["method", "heads", "join", "share", "across"].includes(key));
     Object.assign(this.state, changes);
     if (!stays) this.state.pinned = null;
     this.render();

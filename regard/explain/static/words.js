@@ -22,7 +22,7 @@ export function drawWords(viewer) {
   choice(parts.unit, [["words", t("unitWords")], ["pieces", t("unitPieces")]], state.unit, (unit) => viewer.choose({ unit }));
   viewer.origins = sourceShares(viewer);
   parts.origin.hidden = !viewer.origins;
-  parts.origin.textContent = viewer.origins ? t("origin", methodName(viewer, viewer.origins.by)) : "";
+  parts.origin.textContent = viewer.origins ? t("origin", methodName(viewer, viewer.origins.method)) : "";
   if (!view) return;
   const moved = [drawLine(viewer, "keys", view.columns, view.columnSide), drawLine(viewer, "queries", view.rows, view.rowSide)].some(Boolean);
   if (moved || viewer.arranged !== state.across) arrange(viewer); // else the words have not moved

@@ -43,15 +43,15 @@ def _loads(monkeypatch):
     monkeypatch.setattr(predictor, "load", lambda run, changes: Weigher(), raising=False)
 
 
-def by_of(*words):
+def method_of(*words):
     done = CliRunner().invoke(app, ["explain", "run", "red", *words, "--json"])
     assert done.exit_code == 0, done.output
     return json.loads(done.stdout)["predictions"][0]["explanation"]["method"]
 
 
 def test_a_method_has_its_settings_beside_it():
-    assert by_of("--method", "integrated_gradients", "method.steps=8") == "integrated_gradients {'steps': 8}"
-    assert by_of("--method", "ig") == "integrated_gradients {}"
+    assert method_of("--method", "integrated_gradients", "method.steps=8") == "integrated_gradients {'steps': 8}"
+    assert method_of("--method", "ig") == "integrated_gradients {}"
 
 
 def test_further_methods_stand_beside_the_first():
