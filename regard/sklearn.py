@@ -69,7 +69,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
     def fit(self, X: Iterable[str], y: Iterable[Any]) -> Self:  # noqa: N803  scikit-learn names it so
         """Train a run on texts and their labels, of any type that can be sorted: a list, an array or a column.
 
-        Raises DataError for no texts and for labels that are the same as text, and what `regard.train` raises.
+        Raises DataError for no texts, a single label and labels that are the same as text, and what `regard.train`
+        raises.
         """
         texts, labels = _texts(X), column_or_1d(y, warn=True) if hasattr(y, "shape") else np.asarray(list(y))
         check_consistent_length(texts, labels)
@@ -77,6 +78,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
             raise DataError("X and y", "are empty", hint="texts and their labels")
         classes, numbers = np.unique(labels, return_inverse=True)
         names = _names(classes)
+        if len(names) < 2:
+            raise DataError("y", f"every text has the label {names[0]!r}", hint="texts of two labels or more")
         run = self._own_folder() / "run" if self.run is None else Path(self.run)
         with tempfile.TemporaryDirectory(prefix="regard-") as place:
             table = Path(place) / _TABLE

@@ -144,7 +144,8 @@ def test_a_temporary_run_goes_with_its_estimator():
         (["a", "b"], ["a", "a "], DataError, "y: labels must be different as texts"),
         (["a", "b"], ["a", "good\ud800"], DataError, "lone surrogates"),
         (["a", "b"], np.array([["a", "b"], ["b", "a"]]), ValueError, "1d array"),
-        (["one text"] * 20, ["a"] * 20, DataError, "^X and y: "),
+        (["one", "two"], ["a", "b"], DataError, "^X and y: "),
+        (["a text", "another"], ["a", "a"], DataError, "^y: .*'a'"),
     ],
 )
 def test_what_cannot_be_fitted_is_one_line(texts, labels, error, said):

@@ -201,6 +201,15 @@ class MixedStream(PlannedStream):
         return batch._replace(route=self.routes.get(name, batch.route))
 
 
+def first_epoch(batches: Stream) -> Iterator[Batch]:
+    """Yield the batches of the first epoch."""
+    with closing(batches.stream()) as stream:
+        for after, batch in stream:
+            yield batch
+            if epoch_of(after) > 0:
+                return
+
+
 def epoch_of(place: StreamPlace | None) -> int:
     """Return the epoch of a place; the beginning is in epoch 0."""
     return 0 if place is None else int(place["epoch"])

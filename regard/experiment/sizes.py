@@ -74,7 +74,7 @@ def defaults_for(pairs: int, updates: int | None = None) -> dict[str, Any]:
     return settings_of_size(size, pairs, min(updates or size.updates, size.updates))
 
 
-_OPEN = {"name", "dim", "dropout"}  # settings of a model that do not determine its network
+_OPEN = {"name", "dim", "dropout", "naive_bayes_start"}  # settings of a model that do not determine its network
 
 
 def task_defaults(task: type[Task], settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -88,6 +88,9 @@ def task_defaults(task: type[Task], settings: Mapping[str, Any]) -> dict[str, An
     if named or settings.get("init") or other != task.spec.model:
         return dict(task.spec.defaults)
     found: dict[str, Any] = lay(task.spec.defaults, task.spec.default_network)
+    if "task" in found:
+        named = settings["task"]
+        found["task"] = {"name": named if isinstance(named, str) else named["name"], **found["task"]}
     return found
 
 

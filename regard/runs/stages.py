@@ -4,7 +4,7 @@ What a start refuses, and counts for embedders, stand here, too.
 """
 
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -19,7 +19,7 @@ from regard.config import settings_file
 from regard.data import READERS
 from regard.data.columns import Columns
 from regard.data.manifest import note_file, verify_file
-from regard.data.streams import Stream, epoch_of
+from regard.data.streams import Stream, first_epoch
 from regard.decoding import GreedySearch
 from regard.errors import CheckpointError, ConfigError
 from regard.evaluation.metric import Statistics
@@ -204,10 +204,12 @@ def started(ready: Prepared, made: Built) -> Started:
     dev, test, *_ = held_out(ready.experiment)
     if dev + test:
         ready.say(f"beside these, {dev:.0%} of the examples are held out as dev set, {test:.0%} as test set")
+    examples = dev_examples(ready.experiment, task, ready.say)
     if ready.new:
         check_foundation(ready.experiment, model, taken)
         count_for_embedders(model, batches)
         fill_embedders(model, [task.along(route) for route in routes.values()], ready.say)
+        task.fit(model, batches, examples, ready.say)
         start_from(model, taken)
     if ready.frozen:
         names = [one.name for one in taken] if kept is None else kept
@@ -216,9 +218,6 @@ def started(ready: Prepared, made: Built) -> Started:
             keep_frozen(ready.folder, names)
     if ready.experiment.training.trained == "biases":
         train_biases_alone(model)
-    examples = dev_examples(ready.experiment, task, ready.say)
-    if ready.new:
-        task.fit(model, batches, examples, ready.say)
     return Started(batches, examples)
 
 
@@ -351,15 +350,14 @@ def count_for_embedders(model: Model, batches: Stream) -> None:
     `model.reads(batch)` returns embedders with their ids. Where no embedder needs counts, only one batch is read.
     """
     tallies: dict[Embedder, list[_Tally]] = {}
-    with closing(batches.stream()) as stream:
-        for after, batch in stream:
-            found = [(embedder, embedder.counted(ids)) for embedder, ids in model.reads(batch)]
-            for embedder, kinds in found:
-                known = tallies.setdefault(embedder, [_Tally() for _ in kinds])
-                for tally, numbers in zip(known, kinds, strict=True):
-                    tally.add(numbers)
-            if epoch_of(after) > 0 or not any(kinds for _, kinds in found):
-                break
+    for batch in first_epoch(batches):
+        found = [(embedder, embedder.counted(ids)) for embedder, ids in model.reads(batch)]
+        for embedder, kinds in found:
+            known = tallies.setdefault(embedder, [_Tally() for _ in kinds])
+            for tally, numbers in zip(known, kinds, strict=True):
+                tally.add(numbers)
+        if not any(kinds for _, kinds in found):
+            break
     for embedder, known in tallies.items():
         embedder.learn([tally.counts() for tally in known])
 

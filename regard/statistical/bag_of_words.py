@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, embedding_bag
 
 from regard.evaluation.tokenization import words
+from regard.statistical.feature_counts import FeatureCounts
 from regard.text.label_sets import positive_label
 
 _Columns = Sequence[str]  # of one example, column by column
@@ -26,9 +27,8 @@ class _Bags(NamedTuple):
 class BagOfWordsClassifier:
     """P(label) ∝ σ(b + Σ r·w) over the words and word pairs of a text, each once; σ alone of two labels.
 
-    r = log(p / ‖p‖ / (q / ‖q‖)) is the ratio of naive Bayes: p and q are 1 + the texts with and without the label that
-    have the feature (https://aclanthology.org/P12-2018). w and b minimise the log loss + ‖w‖² / 2C, by L-BFGS. Words
-    are lower-cased; those of several columns are different features.
+    r is the log-count ratio of naive Bayes (https://aclanthology.org/P12-2018). w and b minimise the log loss +
+    ‖w‖² / 2C, by L-BFGS. Words are lower-cased; those of several columns are different features.
 
     >>> BagOfWordsClassifier.fit([["a fine film"], ["a dull film"]], ["good", "bad"]).probabilities([["fine"]])
     """
@@ -47,7 +47,9 @@ class BagOfWordsClassifier:
         positives = known if positive is None else [positive]
         targets = torch.tensor([[label == one for one in positives] for label in labels], dtype=torch.float64)
         packed = _packed(bags, features)
-        ratios = log_count_ratios(packed.ids, torch.tensor([len(bag) for bag in bags]), targets, len(features))
+        rows = torch.arange(len(bags)).repeat_interleave(torch.tensor([len(bag) for bag in bags]))
+        counts = FeatureCounts(len(features), targets.shape[1], dtype=targets.dtype).add(packed.ids, rows, targets)
+        ratios = counts.log_count_ratios()
         weights, bias = _regression(packed, ratios, targets, c, steps)
         return cls(known, features, ratios * weights, bias)
 
@@ -67,19 +69,6 @@ def word_grams(texts: _Columns) -> Iterator[str]:
         found = words(text.lower())
         grams = [*found, *(f"{one} {other}" for one, other in pairwise(found))]
         yield from (f"{column} {gram}" for gram in dict.fromkeys(grams))
-
-
-def log_count_ratios(ids: Tensor, lengths: Tensor, targets: Tensor, features: int) -> Tensor:
-    """Return the log-count ratio of each feature for each label, (feature, label).
-
-    `ids` are the features of all examples, `lengths` (example,) their numbers, `targets` (example, label) is 1 for the
-    label of an example.
-    """
-    rows = torch.arange(len(lengths)).repeat_interleave(lengths)
-    counts = [torch.ones(features, targets.shape[1], dtype=targets.dtype).index_add_(0, ids, one[rows])
-              for one in (targets, 1 - targets)]  # fmt: skip
-    ours, theirs = ((count / count.sum(dim=0)).log() for count in counts)
-    return ours - theirs
 
 
 def _regression(bags: _Bags, ratios: Tensor, targets: Tensor, c: float, steps: int) -> tuple[Tensor, Tensor]:

@@ -1,8 +1,7 @@
 """Ciphertexts → plaintexts, learnt from unpaired texts of both kinds."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, cast
 
@@ -10,7 +9,7 @@ from regard.answers.symbols import SymbolsAnswer, SymbolsPrediction
 from regard.data.columns import Columns
 from regard.data.columns.symbols import SymbolsColumn
 from regard.data.examples import ColumnTexts
-from regard.data.streams import Stream, epoch_of
+from regard.data.streams import Stream, first_epoch
 from regard.decoding import Answering
 from regard.explain.maps import MAP_DIGITS
 from regard.models import Model
@@ -97,7 +96,7 @@ class CipherTask(Task):
     ) -> None:
         """Count the symbols of the training set, where a model needs their frequencies."""
         if isinstance(model, FrequencyAnalysis):
-            model.fit(_epoch(batches))
+            model.fit(first_epoch(batches))
             say(f"{len(self.sides[CIPHER].symbols):,} symbols matched by their frequencies")
 
     def predict(self, model: Answering, batch: Batch) -> list[Prediction]:
@@ -130,15 +129,6 @@ class CipherTask(Task):
             mapping = AttentionMap("mapping", "cross", 0, [shares.tolist()], ALPHABET, CIPHER)
             found.append(Explanation(columns, [ColumnLink(CIPHER, PLAIN, pairs, weights)], [mapping]))
         return found
-
-
-def _epoch(batches: Stream) -> Iterator[Batch]:
-    """Yield the batches of the first epoch."""
-    with closing(batches.stream()) as stream:
-        for after, batch in stream:
-            yield batch
-            if epoch_of(after) > 0:
-                return
 
 
 def _rows(texts: Sequences) -> list[list[int]]:

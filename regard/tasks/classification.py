@@ -2,14 +2,18 @@
 
 import sys
 from abc import ABC
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, ClassVar, Literal, cast
 
 from regard.config import Doc
 from regard.config.bounds import Size
 from regard.data.columns import Columns, TextColumn
+from regard.data.streams import Stream, first_epoch
+from regard.models import Model
+from regard.models.classifier import Classifier
 from regard.records import LABEL, TEXT
 from regard.tasks.example_filter import ExampleFilter
+from regard.tasks.examples import Examples
 from regard.tasks.label_task import LabelFiles, LabelTask
 from regard.tasks.spec import Wording
 
@@ -32,6 +36,11 @@ class OneTextTask(LabelTask, ABC):
         text = cast(TextColumn, columns[TEXT])
         super().__init__({**columns, TEXT: text.cut(max_pieces, from_end=keep == "last", begins=prepend_bos)})
         self.max_pieces = max_pieces
+
+    def fit(self, model: Model, batches: Stream, examples: Examples | None, say: Callable[[str], None]) -> None:
+        """Count the words of the training set, where the model starts from what naive Bayes makes of them."""
+        if isinstance(model, Classifier) and model.naive_bayes_start:
+            model.start_as_naive_bayes(first_epoch(batches))
 
     @property
     def filter(self) -> ExampleFilter:
@@ -59,9 +68,11 @@ class ClassificationTask(OneTextTask):
         },
         # a bag of words and word pairs: docs/results/understanding.md has the comparison
         default_network={
+            "task": {"max_pieces": 1_000},
             "model": {
                 "dim": 32,
                 "dropout": 0.5,
+                "naive_bayes_start": True,
                 "position": None,
                 "embedder": {"name": "word_ngrams", "order": 2, "buckets": 200_000, "std": 0.01, "ngram_std": 0.0},
                 "encoder": "embeddings",

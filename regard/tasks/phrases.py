@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Sequence
-from contextlib import closing
 from typing import Annotated, Literal, cast
 
 import torch
@@ -10,7 +9,7 @@ import torch
 from regard.config import Doc
 from regard.config.bounds import Count, Positive, Size
 from regard.data.columns import Columns
-from regard.data.streams import Stream, epoch_of
+from regard.data.streams import Stream, first_epoch
 from regard.decoding import Engine, Hypothesis, Search
 from regard.decoding.features import Feature
 from regard.errors import ConfigError
@@ -119,14 +118,11 @@ class PhrasesTask(TranslationTask):
     ) -> None:
         """Count phrases and n-grams of the training set, and tune their weights on the dev set."""
         translator, pairs = cast(PhraseBased, model), list[tuple[list[str], list[str]]]()
-        with closing(batches.stream()) as stream:
-            for after, batch in stream:
-                sides = (rows_of(batch.sequences(name)) for name in self.columns)
-                for source, target in zip(*sides, strict=True):
-                    pairs.append(([translator.source[one] for one in source[:-1]],
-                                  [translator.target[one] for one in target[:-1]]))  # fmt: skip
-                if epoch_of(after) > 0:
-                    break
+        for batch in first_epoch(batches):
+            sides = (rows_of(batch.sequences(name)) for name in self.columns)
+            for source, target in zip(*sides, strict=True):
+                pairs.append(([translator.source[one] for one in source[:-1]],
+                              [translator.target[one] for one in target[:-1]]))  # fmt: skip
         translator.fit(pairs)
         say(f"{len(translator.decoder.table):,} phrase pairs, n-grams of {translator.decoder.language.order} words")
         if examples is None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import ClassVar, cast
 
 from regard.answers.number import NumberAnswer, NumberPrediction
+from regard.config import lay
 from regard.data.columns.number import NumberColumn
 from regard.data.readers.label_table import number_layout
 from regard.data.readers.tables import Fields, TableLayout
@@ -20,6 +21,7 @@ from regard.tasks.pairs import PairsTask
 from regard.tasks.spec import TaskSpec
 
 _METRICS = ["pearson", "spearman", "mean_squared_error", "mean_absolute_error"]
+_RANDOM_START = {"model": {"naive_bayes_start": False}}  # naive Bayes has no numbers
 
 
 class NumberFiles(ExampleFiles):
@@ -49,7 +51,10 @@ def _of_numbers(spec: TaskSpec, examples: str) -> TaskSpec:
     """Return the spec of a task of labels for numbers."""
     wording = spec.wording._replace(examples=examples, speed=f"score {examples}")
     defaults = {**spec.defaults, "evaluation": {"metrics": _METRICS}}
-    return spec._replace(metric="pearson", validates=("pearson",), wording=wording, defaults=defaults)
+    network = lay(spec.default_network, _RANDOM_START) if spec.default_network else {}
+    return spec._replace(
+        metric="pearson", validates=("pearson",), wording=wording, defaults=defaults, default_network=network
+    )
 
 
 class RegressionTask(NumberTask, OneTextTask):

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from regard.statistical.bag_of_words import BagOfWordsClassifier, log_count_ratios, word_grams
+from regard.statistical.bag_of_words import BagOfWordsClassifier, word_grams
+from regard.statistical.feature_counts import FeatureCounts
 
 WORDS = ["the", "a", "fine", "dull", "film", "long", "plot", "witty", "slow", "good"]
 
@@ -29,13 +30,17 @@ def test_features_are_words_and_pairs_of_each_column():
 def test_ratios_are_those_of_naive_bayes():
     bayes = pytest.importorskip("sklearn.naive_bayes")
     texts, right = drawn("ab")
-    known = sorted({one for text in texts for one in word_grams(text)})
+    known = [*sorted({one for text in texts for one in word_grams(text)}), "never seen"]
     table = presence(texts, known)
     oracle = bayes.MultinomialNB(alpha=1.0).fit(table, right).feature_log_prob_
-    ids = torch.from_numpy(np.nonzero(table)[1])
-    targets = torch.tensor([[label == "b"] for label in right], dtype=torch.float64)
-    found = log_count_ratios(ids, torch.from_numpy(table.sum(axis=1).astype(int)), targets, len(known))
-    assert found.squeeze(1).numpy() == pytest.approx(oracle[1] - oracle[0])
+    rows, ids = map(torch.from_numpy, np.nonzero(table))
+    labels = torch.tensor([[label == "b"] for label in right])
+    counts = FeatureCounts(len(known), 1, dtype=torch.float64)
+    for some in (rows < 20, rows >= 20):  # two batches
+        counts.add(ids[some], rows[some], labels)
+    *found, never = counts.log_count_ratios().squeeze(1).tolist()
+    assert found == pytest.approx((oracle[1] - oracle[0])[:-1])
+    assert never == 0
 
 
 @pytest.mark.parametrize("labels", ["ab", "abc"])

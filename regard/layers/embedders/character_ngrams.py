@@ -55,6 +55,25 @@ class NgramEmbedder(Embedder):
     def output_weight(self) -> nn.Parameter:
         return self.table
 
+    @property
+    def num_features(self) -> int:
+        """How many rows `table` and `more` have."""
+        return len(self.table) + len(self.more)
+
+    def features(self, ids: Tensor) -> Tensor:
+        """ids (batch, n) → the rows of the id and of the n-grams that end there, of `more` after `table`."""
+        found = ids.unsqueeze(-1)
+        if self.order == 1:
+            return found
+        more = self.rows_of(functional.pad(ids, (self.order - 1, 0), value=PAD))
+        return torch.cat([found, len(self.table) + more], dim=-1)
+
+    @torch.no_grad()
+    def start_from(self, values: Tensor) -> None:
+        """Put values (feature, n) into the first n dimensions of the vectors."""
+        for rows, some in zip((self.table, self.more), values.split([len(self.table), len(self.more)]), strict=True):
+            rows[:, : some.shape[1]] = some
+
 
 class CharacterNgramEmbedder(NgramEmbedder):
     """e_i = sum over n = 1 … `order` of E_n[the n ids that end at i], times sqrt(dim) with `scale`; then its place.
