@@ -7,7 +7,7 @@ from torch import Tensor
 
 
 class FeatureCounts:
-    """How many texts have each feature, and how many of them each label."""
+    """Numbers of texts with each feature, in all and with each label."""
 
     def __init__(self, features: int, labels: int, *, dtype: torch.dtype = torch.float32) -> None:
         self.texts = torch.zeros(features, 1, dtype=dtype)

@@ -57,7 +57,7 @@ class NgramEmbedder(Embedder):
 
     @property
     def num_features(self) -> int:
-        """How many rows `table` and `more` have."""
+        """The number of rows of `table` and `more`."""
         return len(self.table) + len(self.more)
 
     def features(self, ids: Tensor) -> Tensor:
