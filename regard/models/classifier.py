@@ -1,6 +1,7 @@
 """Classifiers: encoder, pooling into one vector, and output layer over the classes."""
 
 from collections.abc import Iterable
+from itertools import islice
 from typing import Annotated, cast
 
 import torch
@@ -31,6 +32,7 @@ PoolingChoice = Annotated[Choice, PartOf(POOLINGS)]
 _SPREAD = 0.2  # of log-count ratios, so that they are as large as what training adds to them
 _SCALED_BY = 20  # batches, whose scores get the standard deviation 1
 _LEAST = 1e-6
+_COUNTED = 20_000  # batches, 1.3 million texts by default: more change little, and take minutes
 
 
 class Classifier(TextReader, LabelModel):
@@ -67,7 +69,7 @@ class Classifier(TextReader, LabelModel):
             return
         self.eval()
         counts, first = FeatureCounts(embedder.num_features, labels), list[Batch]()
-        for batch in batches:
+        for batch in islice(batches, _COUNTED):
             texts, reference = batch.sequences(TEXT), torch.as_tensor(batch.columns[self.label])
             several = functional.one_hot(reference, labels) if self.chooses_one else reference
             counts.add(*_distinct(embedder.features(texts.items), texts.mask, embedder.num_features), several)
