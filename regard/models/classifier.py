@@ -31,7 +31,7 @@ PoolingChoice = Annotated[Choice, PartOf(POOLINGS)]
 
 _SPREAD = 0.2  # of log-count ratios, so that they are as large as what training adds to them
 _SCALED_BY = 20  # batches, whose scores get the standard deviation 1
-_LEAST = 1e-6
+_LEAST = 1e-6  # of that deviation, where all texts have the same words
 _COUNTED = 20_000  # batches, 1.3 million texts by default: more change little, and take minutes
 
 

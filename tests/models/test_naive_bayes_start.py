@@ -71,13 +71,14 @@ def test_only_a_bag_of_words_has_such_a_start(other):
 
 
 def test_a_run_that_starts_from_another_keeps_its_weights(tmp_path):
-    table = tmp_path / "a.tsv"
-    rows = [f"{label}\t{text}\n" for text, label in zip(*EXAMPLES.values(), strict=True)]
-    table.write_text("".join(rows * 4), encoding="utf-8")
+    table, turned = tmp_path / "a.tsv", tmp_path / "b.tsv"
+    for path, labels in ((table, EXAMPLES["label"]), (turned, EXAMPLES["label"][::-1])):
+        rows = [f"{label}\t{text}\n" for text, label in zip(EXAMPLES["text"], labels, strict=True)]
+        path.write_text("".join(rows * 4), encoding="utf-8")
     brief = ["training.max_updates=1", "model.embedder.buckets=100", "training.validate_every=1"]
     regard.train(text=table, run=tmp_path / "first", quiet=True, changes=brief)
     still = [*brief, "training.learning_rate=1e-12"]
-    regard.train(text=table, run=tmp_path / "second", start=tmp_path / "first", quiet=True, changes=still)
+    regard.train(text=turned, run=tmp_path / "second", start=tmp_path / "first", quiet=True, changes=still)
     old, new = (weights_of(RunFolder(tmp_path / name).checkpoint()) for name in ("first", "second"))
     assert old.keys() == new.keys()
     for name, value in old.items():
