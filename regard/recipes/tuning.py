@@ -317,6 +317,7 @@ def bleu_of(sums: Floats) -> float:
 
 
 _MOST = 100  # thresholds that are tried
+_FEW = 200  # examples
 
 
 class TunedThreshold(NamedTuple):
@@ -355,6 +356,8 @@ def tune_threshold(
     examples = {name: values[:lines] for name, values in dev.items()}
     rows = as_rows(examples)
     say(f"answering {len(rows):,} dev examples")
+    if len(rows) < _FEW:
+        say("so few examples choose a threshold by chance: measure the gain on others, with regard evaluate")
     found = predictor.predict([{name: row[name] for name in task.inputs} for row in rows], safeguards=False)
     tried = thresholds([chance for one in found for chance in row.compared(one)])
     if not tried:

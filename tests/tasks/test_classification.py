@@ -276,6 +276,7 @@ def test_a_threshold_is_tuned_for_a_metric(folder, tmp_path, metric):
     assert kept["after"] == pytest.approx(100 * best)
     assert kept["before"] == pytest.approx(100 * figure([one.text for one in plain]))
     assert f"{kept['before']:.2f} before, {kept['after']:.2f} after" in done.printed
+    assert "40 dev examples" in done.said and "by chance" in done.said
     tuned = regard.load(tmp_path / "run").predict([text for _, text in rows])
     assert figure([one.text for one in tuned]) == pytest.approx(best)
     assert "remove the file" in done.printed
